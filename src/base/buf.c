@@ -1,0 +1,78 @@
+/* A growable byte buffer. */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+char *
+buf_reserve(struct buf *buf, size_t len)
+{
+	size_t cap = buf->cap ? buf->cap : 128;
+
+	while (cap < buf->len + len + 1)
+		cap *= 2;
+	if (cap != buf->cap) {
+		buf->data = alloc_resize(buf->data, cap, 1);
+		buf->cap = cap;
+	}
+	return buf->data + buf->len;
+}
+
+void
+buf_add(struct buf *buf, const void *bytes, size_t len)
+{
+	char *end = buf_reserve(buf, len);
+
+	if (len)
+		memcpy(end, bytes, len);
+	end[len] = '\0';
+	buf->len += len;
+}
+
+void
+buf_puts(struct buf *buf, const char *text)
+{
+	buf_add(buf, text, strlen(text));
+}
+
+void
+buf_printf(struct buf *buf, const char *fmt, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	if (len < 0)
+		return;
+	va_start(args, fmt);
+	vsnprintf(buf_reserve(buf, (size_t)len), (size_t)len + 1, fmt, args);
+	va_end(args);
+	buf->len += (size_t)len;
+}
+
+void
+buf_clear(struct buf *buf)
+{
+	buf->len = 0;
+	if (buf->data)
+		buf->data[0] = '\0';
+}
+
+void
+buf_free(struct buf *buf)
+{
+	free(buf->data);
+	*buf = (struct buf){0};
+}
+
+const char *
+buf_text(const struct buf *buf)
+{
+	return buf->data ? buf->data : "";
+}
