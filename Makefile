@@ -25,10 +25,12 @@ BENCHES = $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c
 # llhttp comes as C sources: Debian's node-llhttp, which Node.js parses HTTP with.
 LLHTTP = /usr/share/llhttp
 LLHTTP_INCLUDE = /usr/share/include/llhttp
-LLHTTP_OBJECTS = $(OBJ)/llhttp/llhttp.o $(OBJ)/llhttp/api.o
+LLHTTP_OBJECTS = $(OBJ)/llhttp/llhttp.o $(OBJ)/llhttp/api.o $(OBJ)/llhttp/http.o
 
 .DEFAULT_GOAL = all
 .PHONY: all help matrix test unit system lint format sanitize bench fuzz clean
+# make V=1 shows the commands.
+say = $(if $(V),,@echo '  $(1)';)
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -69,16 +71,16 @@ bench-programs: $(BENCHES)
 
 $(OBJ)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC $<)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(OBJ)/llhttp/%.o: $(LLHTTP)/%.c
 	@mkdir -p $(@D)
-	$(CC) -O2 -I$(LLHTTP_INCLUDE) -c -o $@ $<
+	$(call say,CC $<)$(CC) -O2 -I$(LLHTTP_INCLUDE) -c -o $@ $<
 
 define layer_rule
 $(OBJ)/$(1).a: $$(call objects,src/$(1)/*.c)
 	@rm -f $$@
-	ar rcsD $$@ $$^
+	$$(call say,AR $$@)ar rcsD $$@ $$^
 endef
 $(foreach layer,$(LAYERS),$(eval $(call layer_rule,$(layer))))
 
@@ -88,26 +90,26 @@ $(OBJ)/src/probe/%.o: CPPFLAGS += -isystem $(LLHTTP_INCLUDE)
 
 $(BIN)/probe-%: $(OBJ)/src/probe/%.o $(PROBE_COMMON) $(call libs,net stat base) $(LLHTTP_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -static -o $@ $^ -lm
+	$(call say,LD $@)$(CC) $(LDFLAGS) -static -o $@ $^ -lm
 
 $(BIN)/rttlink: $(OBJ)/src/cmd/rttlink.o $(call libs,link conf net stat base)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -static -o $@ $^ -lyaml -lm
+	$(call say,LD $@)$(CC) $(LDFLAGS) -static -o $@ $^ -lyaml -lm
 
 $(BIN)/rttmatrix: $(OBJ)/src/cmd/rttmatrix.o $(call libs,run report link conf net stat base)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ -lyaml -ljansson -lcrypto -lm
+	$(call say,LD $@)$(CC) $(LDFLAGS) -o $@ $^ -lyaml -ljansson -lcrypto -lm
 
 $(BUILD)/tests/%: $(OBJ)/tests/unit/%.o $(PROBE_COMMON) $(call libs,run report link conf net stat base) $(LLHTTP_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ -lcunit -lyaml -ljansson -lcrypto -lm
+	$(call say,LD $@)$(CC) $(LDFLAGS) -o $@ $^ -lcunit -lyaml -ljansson -lcrypto -lm
 
 $(BUILD)/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call libs,run report link conf net stat base)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -o $@ $^ -lyaml -ljansson -lcrypto -lm
+	$(call say,LD $@)$(CC) $(LDFLAGS) -o $@ $^ -lyaml -ljansson -lcrypto -lm
 
 $(BUILD)/bench/%: $(OBJ)/tests/bench/%.o $(call libs,net stat base)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -static -o $@ $^ -lm
+	$(call say,LD $@)$(CC) $(LDFLAGS) -static -o $@ $^ -lm
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

@@ -19,6 +19,7 @@ buf_reserve(struct buf *buf, size_t len)
 		buf->data = alloc_resize(buf->data, cap, 1);
 		buf->cap = cap;
 	}
+	buf->data[buf->len] = '\0'; /* whoever reads nothing into it still has a string */
 	return buf->data + buf->len;
 }
 

@@ -82,10 +82,18 @@ out:
 	return status;
 }
 
+static bool
+is_folder(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 int
 file_mkdirs(const char *path, struct err *err)
 {
-	char *partial = alloc_text(path);
+	char *partial = alloc_text(*path ? path : ".");
 	int status = 0;
 
 	for (char *at = partial + 1; !status; at++) {
@@ -94,7 +102,7 @@ file_mkdirs(const char *path, struct err *err)
 		if (end && end != '/')
 			continue;
 		*at = '\0';
-		if (mkdir(partial, 0777) < 0 && errno != EEXIST)
+		if (mkdir(partial, 0777) < 0 && (errno != EEXIST || !is_folder(partial)))
 			status = err_sys(err, "create directory %s", path);
 		if (!end)
 			break;

@@ -113,14 +113,17 @@ set_flag(const struct opt *option, bool *dest, const char *value, struct err *er
 }
 
 static int
-set_choice(const struct opt *option, int *dest, const char *value, struct err *err)
+set_choice(const struct opt *option, void *dest, const char *value, struct err *err)
 {
 	int index = choice_index(option->choices, value);
 
 	if (index < 0)
 		return err_set(err, "option '%s': '%s' is not one of %s", option->name, value,
 			option->choices);
-	*dest = index;
+	if (option->type == OPT_WORD)
+		*(const char **)dest = value;
+	else
+		*(int *)dest = index;
 	return 0;
 }
 
@@ -133,6 +136,7 @@ set_value(const struct opt *option, void *dest, const char *value, struct err *e
 	case OPT_FLAG:
 		return set_flag(option, dest, value, err);
 	case OPT_CHOICE:
+	case OPT_WORD:
 		return set_choice(option, dest, value, err);
 	case OPT_TEXT:
 		*(const char **)dest = value;
@@ -286,6 +290,7 @@ opts_value(const struct opt *option, const void *src, struct buf *out)
 		buf_puts(out, *(const bool *)at ? "true" : "false");
 		return;
 	case OPT_TEXT:
+	case OPT_WORD:
 		buf_puts(out, *(const char *const *)at ? *(const char *const *)at : "");
 		return;
 	case OPT_CHOICE:

@@ -18,6 +18,7 @@ enum opt_type {
 	OPT_DURATION, /* int64_t, nanoseconds */
 	OPT_SIZE,     /* int64_t, bytes */
 	OPT_CHOICE,   /* int, the place of the word in `choices` ("a|b|c") */
+	OPT_WORD,     /* const char *, pointing into argv; must be one of `choices` */
 	OPT_LIST,     /* struct opt_list; may be given more than once */
 };
 
@@ -33,7 +34,8 @@ struct opt {
 	enum opt_type type;
 	size_t offset;            /* offsetof() in the struct that is filled */
 	const char *default_text; /* as a user would write it; NULL: zero */
-	const char *choices; /* OPT_CHOICE: "block|spin"; others: the word shown for a value */
+	const char *choices; /* OPT_CHOICE, OPT_WORD: "block|spin"; others: word shown for a
+				value */
 	int64_t min, max;    /* numbers only; max 0: no limit */
 	const char *help;
 };

@@ -39,6 +39,7 @@ become(const char *const argv[], pid_t parent, int out, int err, int report)
 	ssize_t ignored;
 
 	proc_die_with_parent(parent);
+	setpgid(0, 0); /* so that what it starts can be killed with it */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0)
@@ -90,15 +91,17 @@ reap(pid_t child, int64_t deadline_ns, bool *timed_out)
 {
 	int status = 0, waited;
 
-	while ((waited = waitpid(child, &status, *timed_out ? 0 : WNOHANG)) == 0) {
+	while ((waited = waitpid(child, &status, *timed_out ? 0 : WNOHANG)) <= 0) {
+		if (waited < 0 && errno != EINTR)
+			return 255;
 		if (clock_now() >= deadline_ns) {
 			*timed_out = true;
-			kill(child, SIGKILL);
+			kill(-child, SIGKILL);
 		} else {
 			poll(NULL, 0, 1);
 		}
 	}
-	return waited < 0 && errno != EINTR ? 255 : proc_status(status);
+	return proc_status(status);
 }
 
 int
@@ -140,7 +143,7 @@ proc_capture(const char *const argv[], int64_t deadline_ns, struct proc_output *
 		pipes[1][0] = fds[1].fd;
 	}
 	if (output->timed_out)
-		kill(child, SIGKILL);
+		kill(-child, SIGKILL);
 	output->exit_status = reap(child, deadline_ns, &output->timed_out);
 	status = 0;
 out:

@@ -175,6 +175,15 @@ units_parse_count(const char *text, int64_t *value, struct err *err)
 	return 0;
 }
 
+/* `ns` in units of `factor`, times 10^decimals, rounded half up. */
+static int64_t
+round_to(int64_t ns, int64_t factor, int decimals)
+{
+	for (; decimals > 0; decimals--)
+		factor /= 10;
+	return ns / factor + (ns % factor >= factor - ns % factor);
+}
+
 void
 units_format_short(int64_t ns, char out[static UNITS_TEXT_SIZE])
 {
@@ -183,22 +192,21 @@ units_format_short(int64_t ns, char out[static UNITS_TEXT_SIZE])
 		int64_t factor;
 	} steps[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
 	size_t i = 0;
-	int64_t milli;
 
-	while (i + 1 < COUNT(steps) && ns < steps[i].factor)
+	/* The unit below would be rounded up to 1000: 999,999 ns are 1.00 ms. */
+	while (i + 1 < COUNT(steps) && round_to(ns, steps[i + 1].factor, 0) < 1000)
 		i++;
-	if (steps[i].factor == 1) {
+	if (steps[i].factor == 1)
 		snprintf(out, UNITS_TEXT_SIZE, "%" PRId64 " ns", ns);
-		return;
-	}
-	milli = (ns + steps[i].factor / 2000) / (steps[i].factor / 1000);
-	if (milli >= 100000)
-		snprintf(out, UNITS_TEXT_SIZE, "%" PRId64 " %s", (milli + 500) / 1000,
-			steps[i].suffix);
-	else if (milli >= 10000)
-		snprintf(out, UNITS_TEXT_SIZE, "%" PRId64 ".%d %s", (milli + 50) / 1000,
-			(int)((milli + 50) / 100 % 10), steps[i].suffix);
+	else if (round_to(ns, steps[i].factor, 2) < 1000)
+		snprintf(out, UNITS_TEXT_SIZE, "%" PRId64 ".%02d %s",
+			round_to(ns, steps[i].factor, 2) / 100,
+			(int)(round_to(ns, steps[i].factor, 2) % 100), steps[i].suffix);
+	else if (round_to(ns, steps[i].factor, 1) < 1000)
+		snprintf(out, UNITS_TEXT_SIZE, "%" PRId64 ".%d %s",
+			round_to(ns, steps[i].factor, 1) / 10,
+			(int)(round_to(ns, steps[i].factor, 1) % 10), steps[i].suffix);
 	else
-		snprintf(out, UNITS_TEXT_SIZE, "%" PRId64 ".%02d %s", (milli + 5) / 1000,
-			(int)((milli + 5) / 10 % 100), steps[i].suffix);
+		snprintf(out, UNITS_TEXT_SIZE, "%" PRId64 " %s",
+			round_to(ns, steps[i].factor, 0), steps[i].suffix);
 }

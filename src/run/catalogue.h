@@ -17,7 +17,8 @@ struct probe_metric {
 struct probe_desc {
 	char *name; /* "handshake" */
 	char *path; /* of the binary */
-	struct opt *options; /* ends with a NULL name; strings owned; offset unused: check only */
+	struct opt
+		*options; /* ends with a NULL name; strings owned; offset unused: check only */
 	size_t option_count;
 	struct probe_metric *metrics;
 	size_t metric_count;
@@ -33,13 +34,16 @@ struct catalogue {
 int catalogue_load(const char *folder, struct catalogue *catalogue, struct err *err);
 
 /* Parse what one `describe` printed. */
-int catalogue_parse(const char *name, const char *text, struct probe_desc *probe, struct err *err);
+int catalogue_parse(
+	const char *name, const char *text, struct probe_desc *probe, struct err *err);
+
+void probe_desc_free(struct probe_desc *probe);
 
 const struct probe_desc *catalogue_find(const struct catalogue *catalogue, const char *name);
 
 /* Would the probe take name=value? */
-int probe_desc_check(const struct probe_desc *probe, const char *name, const char *value,
-	struct err *err);
+int probe_desc_check(
+	const struct probe_desc *probe, const char *name, const char *value, struct err *err);
 
 void catalogue_free(struct catalogue *catalogue);
 

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/units.h"
 
 static const char *const unit_names[] = {
@@ -77,9 +79,7 @@ take_name(const char **line, char name[static RECORD_NAME_SIZE])
 static int
 take_value(const char **line, int64_t *value)
 {
-	char word[WORD_SIZE];
-
-	return take_word(line, word) && units_parse_count(word, value, NULL) == 0 && !**line;
+	return units_parse_count(*line, value, NULL) == 0; /* and nothing behind it */
 }
 
 static int
@@ -97,7 +97,7 @@ parse_rest(const char *rest, struct record *record)
 	switch (record->kind) {
 	case RECORD_SAMPLE:
 		return take_name(&rest, record->name) && take_unit(&rest, &record->unit) &&
-			take_value(&rest, &record->value);
+		       take_value(&rest, &record->value);
 	case RECORD_COUNT:
 		record->unit = RECORD_COUNT_UNIT;
 		return take_name(&rest, record->name) && take_value(&rest, &record->value);
@@ -126,6 +126,45 @@ record_parse(const char *line, struct record *record, struct err *err)
 		}
 	}
 	return err_set(err, "not a record: '%.60s'", line);
+}
+
+/* The line at `text`, of `len` bytes without its newline. */
+static int
+parse_line(const char *text, size_t len,
+	int (*take)(const struct record *record, void *context, struct err *err), void *context,
+	struct err *err)
+{
+	char *line = alloc_text_n(text, len);
+	struct record record;
+	int status;
+
+	if (strlen(line) != len)
+		status = err_set(err, "not a record: it holds a NUL byte");
+	else if (record_parse(line, &record, err) < 0)
+		status = -1;
+	else
+		status = take(&record, context, err);
+	free(line);
+	return status;
+}
+
+int
+record_each(const char *text, size_t len,
+	int (*take)(const struct record *record, void *context, struct err *err), void *context,
+	struct err *err)
+{
+	const char *end = text + len, *newline;
+
+	for (int number = 1; text < end; number++, text = newline + 1) {
+		newline = memchr(text, '\n', (size_t)(end - text));
+		/* A value that lost its last digits still looks like one. */
+		if (!newline)
+			return err_set(err, "line %d: cut short: '%.*s'", number,
+				(int)(end - text > 60 ? 60 : end - text), text);
+		if (parse_line(text, (size_t)(newline - text), take, context, err) < 0)
+			return err_prefix(err, "line %d", number);
+	}
+	return 0;
 }
 
 void

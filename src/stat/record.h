@@ -29,6 +29,13 @@ struct record {
 /* Parse one line without its newline. -1 with an error that quotes the line (shortened). */
 int record_parse(const char *line, struct record *record, struct err *err);
 
+/* Give each record of `text` (`len` bytes, every line ended by a newline) to `take`, until it
+ * returns -1. -1 then, and at the first line that is not a record, is cut short or holds a NUL;
+ * the error starts with "line N". */
+int record_each(const char *text, size_t len,
+	int (*take)(const struct record *record, void *context, struct err *err), void *context,
+	struct err *err);
+
 /* Print one record. Failure shows in ferror(out). In info text, newlines become spaces. */
 void record_sample(FILE *out, const char *name, enum record_unit unit, int64_t value);
 void record_count(FILE *out, const char *name, int64_t value);

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""The smallest probe that keeps docker/CONTRACT.md: a UDP echo, both halves in one program."""
+import signal, socket, sys, time
+
+DESCRIBE = """option size count 1..1400 64 bytes of a message
+metric echo ns one message and its echo: 1 RTT
+metric echoed count messages the server sent back"""
+
+def give_up(status, reason):
+    print(f"example-probe: {reason}", file=sys.stderr)
+    sys.exit(status)
+
+def parse(words, options):
+    """--name value and name=value alike; what is not in `options` is a usage error."""
+    words = iter(words)
+    for word in words:
+        name, equals, value = word.removeprefix("--").partition("=")
+        if name not in options:
+            give_up(2, f"unknown option '{word}'")
+        options[name] = value if equals else next(words, "")
+    return options
+
+def open_socket(addr, seconds):
+    host, port = addr.rsplit(":", 1)
+    six = host.startswith("[")
+    sock = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
+    signal.signal(signal.SIGALRM, lambda *_: give_up(1, f"deadline of {seconds}s passed"))
+    signal.alarm(int(seconds))  # each half owns a deadline, whatever it hangs in
+    return sock, (host.strip("[]"), int(port))
+
+def serve(options):
+    sock, addr = open_socket(options["listen"], options["deadline"].rstrip("s"))
+    echoed = 0
+    def stop(*_):
+        print(f"count echoed {echoed}", flush=True)
+        sys.exit(0)
+    signal.signal(signal.SIGTERM, stop)
+    sock.bind(addr)
+    host, port = sock.getsockname()[:2]
+    print(f"ready [{host}]:{port}" if ":" in host else f"ready {host}:{port}", flush=True)
+    while True:
+        message, peer = sock.recvfrom(2048)
+        sock.sendto(message, peer)
+        echoed += 1
+
+def run(options):
+    sock, addr = open_socket(options["peer"], options["deadline"].rstrip("s"))
+    sock.connect(addr)
+    message, samples = b"x" * int(options["size"]), []
+    for _ in range(int(options["samples"])):
+        start = time.monotonic_ns()
+        sock.send(message)
+        sock.recv(2048)
+        samples.append(time.monotonic_ns() - start)
+    print(f"info size {options['size']}")
+    print("\n".join(f"sample echo ns {value}" for value in samples))
+
+command, words = sys.argv[1:2], sys.argv[2:]
+if command == ["describe"]:
+    print(DESCRIBE)
+elif command == ["serve"]:
+    serve(parse(words, {"listen": "", "deadline": "60s", "size": "64"}))
+elif command == ["run"]:
+    run(parse(words, {"peer": "", "samples": "1", "deadline": "60s", "size": "64"}))
+else:
+    give_up(2, "expected serve, run or describe")

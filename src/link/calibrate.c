@@ -1,0 +1,128 @@
+/* Calibration of the emulator. */
+#include "link/calibrate.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/proc.h"
+#include "link/echo.h"
+
+#define SAMPLES_MAX 25
+#define SAMPLES_MIN 5
+#define WARMUP 1
+#define GAP_NS (1500 * NS_PER_US)
+#define BUDGET_NS (55 * NS_PER_MS)
+#define TIMEOUT_NS (2 * NS_PER_S)
+#define DELAY_MAX_NS (4 * NS_PER_MS)
+
+static int
+compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int64_t
+median(int64_t *values, int64_t count)
+{
+	qsort(values, (size_t)count, sizeof(*values), compare);
+	return values[(count - 1) / 2];
+}
+
+/* The child's part: measure, and report one struct base_cost through the pipe. */
+static int
+measure(const int ns[static ENDS], int64_t count, int pipe)
+{
+	struct echo_sample samples[SAMPLES_MAX];
+	struct echo_plan plan = {
+		.ns = {ns[NEAR], ns[FAR]},
+		.family = AF_INET,
+		.warmup = WARMUP,
+		.count = count,
+		.interval_ns = GAP_NS,
+		.one_at_a_time = true,
+		.deadline_ns = clock_now() + TIMEOUT_NS,
+	};
+	int64_t ways[DIRECTIONS][SAMPLES_MAX];
+	struct base_cost cost;
+
+	if (echo_run(&plan, samples, &cost.samples, NULL) < 0 || cost.samples < count)
+		return 1;
+	for (int64_t i = 0; i < count; i++) {
+		ways[UP][i] = samples[i].up_ns;
+		ways[DOWN][i] = samples[i].down_ns;
+	}
+	for (enum direction i = UP; i < DIRECTIONS; i++)
+		cost.ns[i] = median(ways[i], count);
+	return write(pipe, &cost, sizeof(cost)) != sizeof(cost);
+}
+
+/* The ferry runs here while a child, which the scheduler treats like any probe, uses the link.
+ */
+static int
+carry_and_measure(struct ferry *ferry, const int ns[static ENDS], int64_t count,
+	struct base_cost *cost, struct err *err)
+{
+	pid_t parent = getpid(), child;
+	int ends[2], status;
+
+	if (pipe(ends) < 0)
+		return err_sys(err, "calibrate the link");
+	child = fork();
+	if (child == 0) {
+		proc_die_with_parent(parent);
+		_exit(measure(ns, count, ends[1]));
+	}
+	close(ends[1]);
+	status = child < 0 ? err_sys(err, "calibrate the link")
+			   : ferry_run(ferry, ends[0], err);
+	if (status == 0 && read(ends[0], cost, sizeof(*cost)) != sizeof(*cost))
+		status = err_set(err, "calibrate the link: no echo came back over it");
+	close(ends[0]);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	return status;
+}
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int
+calibrate(struct ferry *ferry, const int ns[static ENDS], const struct profile *profile,
+	struct base_cost *cost, struct err *err)
+{
+	struct impairment trial[DIRECTIONS] = {{0}}, nothing[DIRECTIONS] = {{0}};
+	int64_t rtt_ns, count;
+
+	for (enum direction i = UP; i < DIRECTIONS; i++)
+		trial[i].delay_ns = least(profile->path[i].delay_ns, DELAY_MAX_NS);
+	rtt_ns = trial[UP].delay_ns + trial[DOWN].delay_ns + GAP_NS;
+	count = least(BUDGET_NS / rtt_ns - WARMUP, SAMPLES_MAX);
+	if (count < SAMPLES_MIN)
+		count = SAMPLES_MIN;
+	ferry_shape(ferry, trial, 0);
+	if (carry_and_measure(ferry, ns, count, cost, err) < 0)
+		return -1;
+	for (enum direction i = UP; i < DIRECTIONS; i++)
+		cost->ns[i] -= trial[i].delay_ns;
+	ferry_shape(ferry, nothing, 0);
+	return 0;
+}
+
+struct impairment
+calibrated_path(const struct impairment *path, int64_t cost_ns)
+{
+	struct impairment result = *path;
+
+	/* The queue is sized for the delay that was asked for, and jitter stays within the
+	 * delay. */
+	result.limit_packets = impairment_limit(path);
+	result.delay_ns -= least(cost_ns, path->delay_ns - path->jitter_ns);
+	return result;
+}

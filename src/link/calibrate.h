@@ -1,0 +1,26 @@
+/* What the link costs by itself, so that it can be taken out of the delay. */
+#ifndef LINK_CALIBRATE_H
+#define LINK_CALIBRATE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "link/ends.h"
+#include "link/ferry.h"
+#include "link/profile.h"
+
+struct base_cost {
+	int64_t ns[DIRECTIONS]; /* one way */
+	int64_t samples;        /* it is the median of */
+};
+
+/* Measure what packets take over the ferry beyond the delay they are given, under the
+ * conditions of `profile`: see the top of calibrate.c. Takes less than 100 ms. Leaves the ferry
+ * unshaped. */
+int calibrate(struct ferry *ferry, const int ns[static ENDS], const struct profile *profile,
+	struct base_cost *cost, struct err *err);
+
+/* `path` with `cost_ns` less delay, as far as there is any. */
+struct impairment calibrated_path(const struct impairment *path, int64_t cost_ns);
+
+#endif

@@ -1,0 +1,224 @@
+/* UDP echo between two sockets of one process, each in its own namespace.
+ *
+ *   near: send(number, t0) ... t2 = now    far: t1 = now, send(number, t1)
+ *
+ * Times are those a program sees: taken before send() and after recv() returned. */
+#include "link/echo.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "link/netns.h"
+
+#define GRACE_NS (100 * NS_PER_MS)
+
+/* 64 bytes, as the probes' requests. Never leaves this machine, so in host byte order. */
+struct message {
+	int64_t number; /* below 0: warm-up */
+	int64_t sent_ns;
+	int64_t turned_ns; /* when the far end had it */
+	char padding[40];
+};
+
+struct echo {
+	const struct echo_plan *plan;
+	struct echo_sample *samples;
+	int fds[ENDS];
+	int64_t next;    /* number to send next, from -warmup */
+	int64_t send_ns; /* not before */
+	int64_t received, warm;
+	int64_t longest_ns; /* round trip */
+	int64_t last_ns;    /* when the last one was sent */
+};
+
+static int
+open_end(const struct echo_plan *plan, enum end end, struct err *err)
+{
+	struct sockaddr_storage address;
+	socklen_t len = end_sockaddr(end, plan->family, 0, &address);
+	int fd;
+
+	if (netns_enter(plan->ns[end], err) < 0)
+		return -1;
+	fd = socket(plan->family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_sys(err, "echo: make a socket");
+	if (bind(fd, (void *)&address, len) == 0)
+		return fd;
+	err_sys(err, "echo: bind to the %s end's address", end_addresses[end].name);
+	close(fd);
+	return -1;
+}
+
+/* Each socket hears only the other. */
+static int
+join(const int fds[static ENDS], struct err *err)
+{
+	for (enum end end = NEAR; end < ENDS; end++) {
+		struct sockaddr_storage peer;
+		socklen_t len = sizeof(peer);
+
+		if (getsockname(fds[!end], (void *)&peer, &len) < 0 ||
+			connect(fds[end], (void *)&peer, len) < 0)
+			return err_sys(err, "echo: connect the two ends");
+	}
+	return 0;
+}
+
+static void
+send_next(struct echo *echo)
+{
+	struct message message = {.number = echo->next, .sent_ns = clock_now()};
+
+	/* One that can't be sent is as lost as one that does not arrive. */
+	(void)!send(echo->fds[NEAR], &message, sizeof(message), 0);
+	echo->next++;
+	echo->last_ns = message.sent_ns;
+	echo->send_ns += echo->plan->interval_ns;
+	if (echo->send_ns < message.sent_ns || echo->plan->one_at_a_time)
+		echo->send_ns = message.sent_ns + echo->plan->interval_ns;
+}
+
+static void
+turn(struct echo *echo)
+{
+	struct message message;
+
+	while (recv(echo->fds[FAR], &message, sizeof(message), 0) == sizeof(message)) {
+		message.turned_ns = clock_now();
+		(void)!send(echo->fds[FAR], &message, sizeof(message), 0);
+	}
+}
+
+static void
+note(struct echo *echo, const struct message *message, int64_t now_ns)
+{
+	struct echo_sample *sample;
+
+	if (now_ns - message->sent_ns > echo->longest_ns)
+		echo->longest_ns = now_ns - message->sent_ns;
+	if (message->number < 0) {
+		echo->warm++;
+		return;
+	}
+	sample = &echo->samples[message->number];
+	if (sample->up_ns)
+		return; /* a duplicate */
+	sample->up_ns = message->turned_ns - message->sent_ns;
+	sample->down_ns = now_ns - message->turned_ns;
+	echo->received++;
+}
+
+static void
+take_replies(struct echo *echo)
+{
+	struct message message;
+
+	while (recv(echo->fds[NEAR], &message, sizeof(message), 0) == sizeof(message)) {
+		int64_t now_ns = clock_now();
+
+		if (message.number >= -echo->plan->warmup && message.number < echo->plan->count)
+			note(echo, &message, now_ns);
+		if (echo->plan->one_at_a_time)
+			echo->send_ns = now_ns + echo->plan->interval_ns;
+	}
+}
+
+static bool
+all_sent(const struct echo *echo)
+{
+	return echo->next >= echo->plan->count;
+}
+
+/* May the next one go, as far as those before it are concerned? */
+static bool
+may_send(const struct echo *echo)
+{
+	if (all_sent(echo))
+		return false;
+	return !echo->plan->one_at_a_time ||
+	       echo->received + echo->warm == echo->next + echo->plan->warmup;
+}
+
+/* The time at which something has to be done even if no packet comes. */
+static int64_t
+wake_time(const struct echo *echo)
+{
+	int64_t wake_ns = echo->plan->deadline_ns;
+	int64_t give_up_ns = echo->last_ns + 2 * echo->longest_ns + GRACE_NS;
+
+	if (may_send(echo) && echo->send_ns < wake_ns)
+		wake_ns = echo->send_ns;
+	if (all_sent(echo) && echo->longest_ns && give_up_ns < wake_ns)
+		wake_ns = give_up_ns;
+	return wake_ns;
+}
+
+static void
+wait(struct echo *echo, int64_t wake_ns)
+{
+	struct pollfd fds[ENDS] = {{echo->fds[NEAR], POLLIN, 0}, {echo->fds[FAR], POLLIN, 0}};
+	int64_t left_ns = wake_ns - clock_now();
+	struct timespec timeout;
+
+	if (left_ns < 0)
+		left_ns = 0;
+	timeout.tv_sec = (time_t)(left_ns / NS_PER_S);
+	timeout.tv_nsec = (long)(left_ns % NS_PER_S);
+	if (ppoll(fds, ENDS, &timeout, NULL) <= 0)
+		return;
+	if (fds[FAR].revents)
+		turn(echo);
+	if (fds[NEAR].revents)
+		take_replies(echo);
+}
+
+static void
+exchange(struct echo *echo)
+{
+	while (echo->received < echo->plan->count) {
+		int64_t wake_ns = wake_time(echo);
+
+		if (clock_now() < wake_ns)
+			wait(echo, wake_ns);
+		else if (may_send(echo) && wake_ns < echo->plan->deadline_ns)
+			send_next(echo);
+		else
+			return;
+	}
+}
+
+int
+echo_run(const struct echo_plan *plan, struct echo_sample *samples, int64_t *received,
+	struct err *err)
+{
+	struct echo echo = {
+		.plan = plan,
+		.samples = samples,
+		.fds = {-1, -1},
+		.next = -plan->warmup,
+		.send_ns = clock_now(),
+	};
+	int status = -1;
+
+	memset(samples, 0, sizeof(*samples) * (size_t)plan->count);
+	for (enum end end = NEAR; end < ENDS; end++) {
+		echo.fds[end] = open_end(plan, end, err);
+		if (echo.fds[end] < 0)
+			goto out;
+	}
+	if (join(echo.fds, err) < 0)
+		goto out;
+	exchange(&echo);
+	*received = echo.received;
+	status = 0;
+out:
+	for (enum end end = NEAR; end < ENDS; end++)
+		if (echo.fds[end] >= 0)
+			close(echo.fds[end]);
+	return status;
+}

@@ -1,0 +1,32 @@
+/* An independent measurement of the link: UDP echo with both ends in this process, so that one
+ * clock also gives the two ways apart. */
+#ifndef LINK_ECHO_H
+#define LINK_ECHO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "link/ends.h"
+
+struct echo_plan {
+	int ns[ENDS];   /* descriptors of the namespaces, entered one after the other */
+	int family;     /* AF_INET or AF_INET6 */
+	int64_t warmup; /* exchanges ahead of the count that are not reported */
+	int64_t count;
+	int64_t interval_ns; /* from one sending to the next */
+	bool one_at_a_time;  /* … but from a reply to the next sending */
+	int64_t deadline_ns; /* absolute */
+};
+
+struct echo_sample {
+	int64_t up_ns, down_ns; /* 0, 0: lost */
+};
+
+/* Run the plan. `samples` has room for plan->count; *received says how many of those came back.
+ * Replies are awaited for twice the longest round trip and 100 ms after the last sending, or
+ * until the deadline if none came at all. -1 only when the sockets can't be made or used. */
+int echo_run(const struct echo_plan *plan, struct echo_sample *samples, int64_t *received,
+	struct err *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* Pinning to the first or second core that this process is allowed. */
+#include "net/cpu.h"
+
+#include <sched.h>
+
+/* The allowed core number `index` (from 0), or -1. */
+static int
+allowed_core(const cpu_set_t *allowed, int index)
+{
+	for (int core = 0; core < CPU_SETSIZE; core++)
+		if (CPU_ISSET((size_t)core, allowed) && index-- == 0)
+			return core;
+	return -1;
+}
+
+int
+cpu_pin(enum cpu_placement placement, enum cpu_half half, int *core, struct err *err)
+{
+	cpu_set_t set;
+
+	*core = -1;
+	if (placement == CPU_ANY)
+		return 0;
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		return err_sys(err, "read the allowed cores");
+	if (placement == CPU_SPLIT && allowed_core(&set, 1) < 0)
+		return err_set(err, "cpu=split needs two cores, and this process may use one");
+	*core = allowed_core(&set, placement == CPU_SPLIT && half == CPU_SERVER);
+	CPU_ZERO(&set);
+	CPU_SET((size_t)*core, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+		return err_sys(err, "pin to core %d", *core);
+	return 0;
+}

@@ -1,0 +1,20 @@
+/* Which core a half of a probe runs on. */
+#ifndef NET_CPU_H
+#define NET_CPU_H
+
+#include "base/err.h"
+
+/* In the order of the option `cpu=any|same|split`. */
+enum cpu_placement {
+	CPU_ANY,   /* wherever the scheduler likes */
+	CPU_SAME,  /* both halves on the first core this process may use */
+	CPU_SPLIT, /* the client on the first, the server on the second */
+};
+
+enum cpu_half { CPU_CLIENT, CPU_SERVER };
+
+/* Pin the calling thread. *core is the core, -1 for CPU_ANY. -1 when there is no second core.
+ */
+int cpu_pin(enum cpu_placement placement, enum cpu_half half, int *core, struct err *err);
+
+#endif

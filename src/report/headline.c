@@ -1,0 +1,194 @@
+/* Sentences made of pairs of figures: two metrics of one cell, or one metric of two cells that
+ * differ in one setting. A new question is a row of `questions`. */
+#include "report/headline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "report/text.h"
+
+/* One side: the metric, and the setting the variant must have (NULL: whatever it has). */
+struct side {
+	const char *metric;
+	const char *setting;
+	const char *words;
+};
+
+static const struct question {
+	struct side dear, cheap;
+	const char *gain; /* what makes the difference */
+} questions[] = {
+	{{"request_new", NULL, "a request on a new connection"},
+		{"request_kept", NULL, "on a kept one"}, "keeping the connection"},
+	{{"request", "mode=off", "an HTTP request without keep-alive"},
+		{"request", "mode=on", "with it"}, "keep-alive"},
+};
+
+/* A cell and the metric in question, with a median in ns. */
+struct figure {
+	const struct report_cell *cell;
+	const struct report_metric *metric;
+};
+
+static bool
+find_figure(const struct report_group *group, size_t variant, size_t profile, const char *name,
+	struct figure *figure)
+{
+	figure->cell = report_group_cell(group, variant, profile);
+	figure->metric = report_cell_metric(figure->cell, name);
+	return figure->metric && figure->metric->unit == RECORD_NS &&
+	       figure->metric->figures.p50.known && figure->metric->figures.p50.value > 0;
+}
+
+/* The variant in which `from` is replaced by `to`; NULL when it does not have `from`. free()
+ * it.
+ */
+static char *
+replace_setting(const char *variant, const char *from, const char *to)
+{
+	size_t len = strlen(from);
+
+	for (const char *at = variant; (at = strstr(at, from)); at += len)
+		if ((at == variant || at[-1] == ';') && (!at[len] || at[len] == ';'))
+			return alloc_printf(
+				"%.*s%s%s", (int)(at - variant), variant, to, at + len);
+	return NULL;
+}
+
+/* The variant that is the other side of `variant`; variant_count when there is none. */
+static size_t
+counterpart(const struct report_group *group, size_t variant, const struct question *question)
+{
+	char *other;
+	size_t v = 0;
+
+	if (!question->dear.setting)
+		return variant;
+	other = replace_setting(
+		group->variants[variant], question->dear.setting, question->cheap.setting);
+	while (v < group->variant_count && (!other || strcmp(group->variants[v], other)))
+		v++;
+	free(other);
+	return v;
+}
+
+static void
+add_figure(struct buf *out, const struct figure *figure)
+{
+	const struct report_cell *cell = figure->cell;
+	int64_t p50 = figure->metric->figures.p50.value;
+
+	report_text_value(out, RECORD_NS, p50);
+	if (cell->profile->loopback || !cell->rtt_measured_ns.known ||
+		cell->rtt_measured_ns.value <= 0)
+		return;
+	buf_puts(out, " (");
+	report_text_ratio(out, p50, cell->rtt_measured_ns.value);
+	buf_puts(out, " RTT)");
+}
+
+/* The variant that was taken, when the reader could take it for another. */
+static void
+add_variant(struct buf *out, const struct report_group *group, const char *variant,
+	const char *setting)
+{
+	if (group->variant_count > 1 && strcmp(variant, "default") &&
+		(!setting || strcmp(variant, setting)))
+		buf_printf(out, ", with `%s`,", variant);
+}
+
+static void
+add_pair(struct buf *out, const struct report_group *group, const struct question *question,
+	const struct figure pair[2])
+{
+	int64_t dear = pair[0].metric->figures.p50.value;
+	int64_t cheap = pair[1].metric->figures.p50.value;
+
+	buf_printf(out, "- At %s", pair[0].cell->profile->name);
+	add_variant(out, group, pair[0].cell->variant, question->dear.setting);
+	buf_printf(out, " %s took ", question->dear.words);
+	add_figure(out, &pair[0]);
+	buf_printf(out, ", %s ", question->cheap.words);
+	add_figure(out, &pair[1]);
+	if (dear > cheap) {
+		buf_printf(out, ": %s saves ", question->gain);
+		report_text_value(out, RECORD_NS, dear - cheap);
+		buf_puts(out, " a request (");
+		report_text_times(out, dear, cheap);
+		buf_puts(out, ")");
+	}
+	buf_puts(out, ".\n");
+}
+
+/* Answer one question at one profile: of the first variant that can. */
+static bool
+answer_at(struct buf *out, const struct question *question, const struct report_group *group,
+	size_t profile)
+{
+	for (size_t v = 0; v < group->variant_count; v++) {
+		size_t other = counterpart(group, v, question);
+		struct figure pair[2];
+
+		if (other == group->variant_count ||
+			!find_figure(group, v, profile, question->dear.metric, &pair[0]) ||
+			!find_figure(group, other, profile, question->cheap.metric, &pair[1]))
+			continue;
+		add_pair(out, group, question, pair);
+		return true;
+	}
+	return false;
+}
+
+/* The farthest profile first: that is what is asked for. */
+static bool
+answer(struct buf *out, const struct question *question, const struct report_group *group)
+{
+	bool answered = false;
+
+	for (size_t p = group->profile_count; p-- > 0;)
+		answered |= answer_at(out, question, group, p);
+	return answered;
+}
+
+/* The first timed metric at the last profile that has it. */
+static bool
+answer_plainly(struct buf *out, const struct report_group *group)
+{
+	for (size_t m = 0; m < group->metric_count; m++) {
+		for (size_t p = group->profile_count; p-- > 0;) {
+			struct figure figure;
+			size_t v = 0;
+
+			while (v < group->variant_count &&
+				!find_figure(group, v, p, group->metrics[m], &figure))
+				v++;
+			if (v == group->variant_count)
+				continue;
+			buf_printf(out, "- At %s", figure.cell->profile->name);
+			add_variant(out, group, figure.cell->variant, NULL);
+			buf_printf(out, " `%s` of %s took ", group->metrics[m], group->probe);
+			add_figure(out, &figure);
+			buf_puts(out, ".\n");
+			return true;
+		}
+	}
+	return false;
+}
+
+void
+report_headline(const struct report_group *groups, size_t count, struct buf *out)
+{
+	bool answered = false;
+
+	for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++) {
+		bool here = false;
+
+		/* One address family says it. */
+		for (size_t i = 0; i < count && !here; i++)
+			here = answer(out, &questions[q], &groups[i]);
+		answered |= here;
+	}
+	for (size_t i = 0; !answered && i < count; i++)
+		answered = answer_plainly(out, &groups[i]);
+}

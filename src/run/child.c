@@ -1,0 +1,315 @@
+/* Starts, reads and ends child processes; every wait is on a descriptor, with a deadline. */
+#include "run/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/proc.h"
+
+#define LOG_MAX ((rlim_t)64 << 20)
+#define SET_MAX 4
+
+static volatile sig_atomic_t stop_asked;
+
+static void
+on_stop(int signal)
+{
+	(void)signal;
+	stop_asked = 1;
+}
+
+/* The signals that ask us to stop: blocked but while we wait, so that none is missed. */
+static void
+stop_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
+}
+
+void
+child_catch_stop(void)
+{
+	struct sigaction action = {.sa_handler = on_stop};
+	sigset_t set;
+
+	stop_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
+
+bool
+child_stop_asked(void)
+{
+	return stop_asked != 0;
+}
+
+/* Move two descriptors to 3 and 4 without one overwriting the other. */
+static bool
+pass_namespaces(const int fds[2])
+{
+	int high[2];
+
+	for (int i = 0; i < 2; i++) {
+		high[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 16);
+		if (high[i] < 0)
+			return false;
+	}
+	return dup2(high[0], CHILD_NS_FIRST) >= 0 && dup2(high[1], CHILD_NS_FIRST + 1) >= 0;
+}
+
+/* In the forked child. Returns only when something failed, with errno set. */
+static void
+become(const struct child_spec *spec, pid_t parent, int in, int out, int log)
+{
+	struct rlimit limit = {LOG_MAX, LOG_MAX};
+	sigset_t none;
+
+	proc_die_with_parent(parent);
+	setpgid(0, 0); /* so that what it starts can be ended with it */
+	if (spec->netns >= 0 && setns(spec->netns, CLONE_NEWNET) < 0)
+		return;
+	if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(log, 2) < 0)
+		return;
+	if (spec->pass_ns[0] >= 0 && !pass_namespaces(spec->pass_ns))
+		return;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	sigemptyset(&none);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execvp(spec->argv[0], (char *const *)(const void *)spec->argv);
+}
+
+static pid_t
+fork_child(const struct child_spec *spec, int in, int out, int log, int report)
+{
+	pid_t parent = getpid();
+	pid_t pid = fork();
+	ssize_t ignored;
+
+	if (pid)
+		return pid;
+	become(spec, parent, in, out, log);
+	ignored = write(report, &errno, sizeof(errno));
+	(void)ignored;
+	_exit(127);
+}
+
+static void
+close_pipe(int fds[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+int
+child_start(
+	const struct child_spec *spec, const char *what, struct child *child, struct err *err)
+{
+	int out[2] = {-1, -1}, report[2] = {-1, -1};
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int log = open(spec->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	int failed = 0, status = -1;
+
+	*child = (struct child){.what = what, .pidfd = -1, .out_fd = -1};
+	if (null < 0 || log < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0) {
+		err_sys(err, "start the %s (log %s)", what, spec->log);
+		goto out;
+	}
+	child->pid = fork_child(spec, null, out[1], log, report[1]);
+	if (child->pid < 0) {
+		child->pid = 0;
+		err_sys(err, "start the %s", what);
+		goto out;
+	}
+	close(report[1]);
+	report[1] = -1;
+	if (read(report[0], &failed, sizeof(failed)) == sizeof(failed)) {
+		waitpid(child->pid, NULL, 0);
+		child->pid = 0;
+		errno = failed;
+		err_sys(err, "start the %s: %s", what, spec->argv[0]);
+		goto out;
+	}
+	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	child->out_fd = out[0];
+	out[0] = -1;
+	status = 0;
+out:
+	close_pipe(out);
+	close_pipe(report);
+	close(null);
+	if (log >= 0)
+		close(log);
+	return status;
+}
+
+/* One read of its stdout. */
+static void
+read_output(struct child *child)
+{
+	char *end = buf_reserve(&child->out, 65536);
+	ssize_t got = read(child->out_fd, end, 65536);
+
+	if (got < 0 && errno == EINTR)
+		return;
+	if (got > 0) {
+		child->out.len += (size_t)got;
+		child->out.data[child->out.len] = '\0';
+	} else {
+		close(child->out_fd);
+		child->out_fd = -1;
+	}
+	if (child->out.len > CHILD_OUTPUT_MAX) {
+		child->overflow = true;
+		kill(-child->pid, SIGKILL);
+	}
+}
+
+/* It has ended, as its pidfd says; until it is waited for, nobody else gets its number. */
+static void
+reap(struct child *child)
+{
+	int status = 0;
+
+	kill(-child->pid, SIGKILL); /* what it started and left behind */
+	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	child->exited = true;
+	child->status = proc_status(status);
+}
+
+static bool
+is_ready(const struct child *child)
+{
+	return *child_ready_text(child) != '\0';
+}
+
+/* Everything already in the pipe of an ended child. */
+static void
+read_rest(struct child *child)
+{
+	struct pollfd fd = {child->out_fd, POLLIN, 0};
+
+	while (child->out_fd >= 0 && poll(&fd, 1, 0) > 0 && !child->overflow)
+		read_output(child);
+}
+
+/* One round of poll() over all of the set: at most until the deadline or a signal. */
+static void
+poll_set(struct child *const set[], size_t count, int64_t deadline_ns)
+{
+	struct pollfd fds[2 * SET_MAX];
+	int64_t left = deadline_ns - clock_now();
+	struct timespec timeout;
+	sigset_t none;
+
+	if (left < 0)
+		left = 0;
+	timeout = (struct timespec){left / NS_PER_S, left % NS_PER_S};
+	for (size_t i = 0; i < count; i++) {
+		fds[2 * i] = (struct pollfd){set[i]->out_fd, POLLIN, 0};
+		fds[2 * i + 1] = (struct pollfd){
+			set[i]->exited ? -1 : set[i]->pidfd, POLLIN, 0};
+	}
+	sigemptyset(&none);
+	if (ppoll(fds, 2 * count, &timeout, &none) <= 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (fds[2 * i].revents && set[i]->out_fd >= 0)
+			read_output(set[i]);
+		if (fds[2 * i + 1].revents) {
+			reap(set[i]);
+			read_rest(set[i]);
+		}
+	}
+}
+
+enum child_event
+child_wait(struct child *const set[], size_t count, struct child *target, bool ready,
+	int64_t deadline_ns)
+{
+	for (;;) {
+		if (ready && is_ready(target))
+			return CHILD_READY;
+		if (target->exited)
+			return CHILD_EXITED;
+		for (size_t i = 0; i < count; i++)
+			if (set[i] != target && set[i]->exited)
+				return CHILD_OTHER_EXITED;
+		if (stop_asked)
+			return CHILD_STOPPED;
+		if (clock_now() >= deadline_ns)
+			return CHILD_TIMEOUT;
+		poll_set(set, count, deadline_ns);
+	}
+}
+
+bool
+child_stop(struct child *child, int64_t grace_ns)
+{
+	struct child *set[] = {child};
+	int64_t deadline_ns = clock_now() + grace_ns;
+
+	if (!child->pid || child->exited)
+		return true;
+	kill(child->pid, SIGTERM);
+	while (!child->exited && clock_now() < deadline_ns)
+		poll_set(set, 1, deadline_ns);
+	if (child->exited)
+		return true;
+	kill(-child->pid, SIGKILL);
+	while (!child->exited)
+		poll_set(set, 1, clock_now() + NS_PER_S);
+	return false;
+}
+
+void
+child_free(struct child *child)
+{
+	if (child->pid && !child->exited)
+		child_stop(child, 0);
+	if (child->out_fd >= 0)
+		close(child->out_fd);
+	if (child->pidfd >= 0)
+		close(child->pidfd);
+	buf_free(&child->out);
+	*child = (struct child){.pidfd = -1, .out_fd = -1};
+}
+
+const char *
+child_ready_text(const struct child *child)
+{
+	static char text[128];
+	const char *line = buf_text(&child->out);
+
+	while (strncmp(line, "ready ", 6)) {
+		line = strchr(line, '\n');
+		if (!line)
+			return "";
+		line++;
+	}
+	line += 6;
+	if (!strchr(line, '\n'))
+		return ""; /* half a line so far */
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(line, "\r\n"), line);
+	return text;
+}

@@ -1,0 +1,141 @@
+/* Builds argv for probes and for rttlink. */
+#include "run/command.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/units.h"
+#include "run/child.h"
+
+/* Enough echoes for a median that a few late ones do not move, in 50 ms and one round trip. */
+#define ECHO_COUNT 25
+#define ECHO_INTERVAL "2ms"
+
+void
+command_add(struct command *command, const char *fmt, ...)
+{
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(NULL, 0, fmt, args);
+	va_end(args);
+	command->argv = alloc_grow(
+		command->argv, command->count + 1, &command->cap, sizeof(*command->argv));
+	command->argv[command->count] = alloc_zero((size_t)len + 1, 1);
+	va_start(args, fmt);
+	vsnprintf(command->argv[command->count++], (size_t)len + 1, fmt, args);
+	va_end(args);
+	command->argv[command->count] = NULL;
+}
+
+void
+command_free(struct command *command)
+{
+	for (size_t i = 0; i < command->count; i++)
+		free(command->argv[i]);
+	free(command->argv);
+	*command = (struct command){0};
+}
+
+static void
+add_duration(struct command *command, const char *name, int64_t ns)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	units_format(UNIT_DURATION, ns, text);
+	command_add(command, "%s", name);
+	command_add(command, "%s", text);
+}
+
+static void
+add_program(struct command *command, const struct cell *cell, const char *bin)
+{
+	if (cell->command)
+		command_add(command, "%s", cell->command);
+	else
+		command_add(command, "%s/probe-%s", bin, cell->probe);
+}
+
+static void
+add_options(struct command *command, const struct cell *cell)
+{
+	add_duration(command, "--deadline", cell->deadline_ns);
+	for (size_t i = 0; i < cell->options.count; i++)
+		command_add(command, "%s=%s", cell->options.items[i].name,
+			cell->options.items[i].value);
+}
+
+/* The server's address: the far end of the link (see rttlink), or loopback as a literal. */
+static const char *
+listen_address(const struct cell *cell)
+{
+	if (cell->profile->loopback)
+		return cell->family == 6 ? "[::1]:0" : "127.0.0.1:0";
+	return cell->family == 6 ? "[fd52:7474:6d61::2]:0" : "198.18.0.2:0";
+}
+
+void
+command_serve(struct command *command, const struct cell *cell, const char *bin)
+{
+	add_program(command, cell, bin);
+	command_add(command, "serve");
+	command_add(command, "--listen");
+	command_add(command, "%s", listen_address(cell));
+	add_options(command, cell);
+}
+
+void
+command_run(struct command *command, const struct cell *cell, const char *bin, const char *peer)
+{
+	add_program(command, cell, bin);
+	command_add(command, "run");
+	command_add(command, "--peer");
+	command_add(command, "%s", peer);
+	command_add(command, "--samples");
+	command_add(command, "%" PRId64, cell->samples);
+	add_options(command, cell);
+}
+
+static void
+add_namespaces(struct command *command)
+{
+	command_add(command, "--near");
+	command_add(command, "/proc/self/fd/%d", CHILD_NS_FIRST);
+	command_add(command, "--far");
+	command_add(command, "/proc/self/fd/%d", CHILD_NS_FIRST + 1);
+}
+
+void
+command_link_up(struct command *command, const struct cell *cell, const char *bin,
+	const char *backend, int64_t seed)
+{
+	command_add(command, "%s/rttlink", bin);
+	command_add(command, "up");
+	command_add(command, "--profile");
+	command_add(command, "%s", cell->profile->file);
+	command_add(command, "--backend");
+	command_add(command, "%s", backend);
+	command_add(command, "--seed");
+	command_add(command, "%" PRId64, seed);
+	add_namespaces(command);
+}
+
+void
+command_link_check(
+	struct command *command, const struct cell *cell, const char *bin, int64_t deadline_ns)
+{
+	command_add(command, "%s/rttlink", bin);
+	command_add(command, "check");
+	add_namespaces(command);
+	command_add(command, "--family");
+	command_add(command, "%d", cell->family);
+	command_add(command, "--count");
+	command_add(command, "%d", ECHO_COUNT);
+	command_add(command, "--interval");
+	command_add(command, ECHO_INTERVAL);
+	add_duration(command, "--deadline", deadline_ns);
+}

@@ -1,0 +1,69 @@
+/* rttmatrix doctor: tries every runtime and link backend and says how to mend what fails. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "run/backends.h"
+#include "run/netns.h"
+#include "run/run.h"
+
+static void
+line(FILE *out, const char *what, bool works, const char *text)
+{
+	fprintf(out, "%-15s %-4s %s\n", what, works ? "ok" : "no", text);
+}
+
+/* Also puts us where namespaces can be made, so that the backends are tried there. */
+static bool
+check_netns(FILE *out)
+{
+	struct err plain, user;
+	bool works = true;
+
+	if (netns_allowed(&plain)) {
+		line(out, "runtime netns", true, "with the privileges this user has");
+	} else if (netns_enter_user(&user) == 0 && netns_allowed(&user)) {
+		line(out, "runtime netns", true, "without root, in a user namespace");
+	} else {
+		works = false;
+		line(out, "runtime netns", false, plain.text);
+		line(out, "", false, user.text);
+		line(out, "", false,
+			"mend: run as root, or: sudo sysctl -w "
+			"user.max_user_namespaces=15000 "
+			"kernel.apparmor_restrict_unprivileged_userns=0");
+	}
+	line(out, "runtime host", true, "loopback cells only");
+	return works;
+}
+
+static void
+check_awake(FILE *out)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	line(out, "cores", cores >= 2,
+		cores >= 2 ? "two or more: client, server and emulator share them"
+			   : "one: client, server and emulator disturb each other, figures "
+			     "will be coarse");
+}
+
+bool
+run_doctor(const char *bin, FILE *out, struct err *err)
+{
+	struct backends backends;
+	bool netns = check_netns(out), links;
+
+	if (backends_ask(bin, &backends, err) < 0) {
+		line(out, "link", false, err->text);
+		return false;
+	}
+	line(out, "link netem", backends.netem.works, backends.netem.reason);
+	line(out, "link tun", backends.tun.works, backends.tun.reason);
+	check_awake(out);
+	links = backends.netem.works || backends.tun.works;
+	if (netns && links)
+		return true;
+	err_set(err, netns ? "no link backend works" : "no network namespaces");
+	return false;
+}

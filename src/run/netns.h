@@ -1,0 +1,22 @@
+/* Network namespaces that are held by a descriptor only: when the last process that has it is
+ * gone, so is the namespace with every device in it. Nothing is ever named under /run/netns. */
+#ifndef RUN_NETNS_H
+#define RUN_NETNS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* A fresh namespace with its loopback up; the caller stays where it was. Returns a descriptor
+ * (close-on-exec) to close, or -1. */
+int netns_new(struct err *err);
+
+/* Can this process make network namespaces as it is? */
+bool netns_allowed(struct err *err);
+
+/* Become root of a new user namespace that maps only the present user and group, in a network
+ * namespace of its own, so that netns_new() works without privileges. Single-threaded callers
+ * only. -1 with the reason. */
+int netns_enter_user(struct err *err);
+
+#endif

@@ -1,0 +1,208 @@
+/* Runs one turn.
+ *
+ *   place (namespaces) -> link up -> echo -> server ready -> client runs -> server stops
+ *   -> echo -> link down -> judge; then the records go to disk, outcome.txt last
+ *
+ * Whatever goes wrong ends in an outcome with a reason; only results that cannot be written are
+ * an error of the run. Every wait has a deadline, and ends when a process it depends on dies.
+ */
+#include "run/turn.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "run/turn_state.h"
+
+#define SETUP_NS (10 * NS_PER_S) /* for a link or a server to come up */
+#define STOP_NS (2 * NS_PER_S)   /* to end after SIGTERM; the contract allows a second */
+#define GRACE_NS (2 * NS_PER_S)  /* a probe ends itself at its deadline; then we do */
+
+static int
+open_place(struct turn_state *turn)
+{
+	const struct runtime *runtime = turn->plan->runtime;
+	struct err err;
+
+	if (turn_linked(turn) && !runtime->links)
+		return turn_fail(
+			turn, STATUS_SKIPPED, "the runtime %s has no links", runtime->name);
+	if (runtime->open(turn_linked(turn), &turn->place, &err) < 0)
+		return turn_fail(turn, STATUS_FAILED, "%s", err.text);
+	return 0;
+}
+
+static int
+bring_link_up(struct turn_state *turn)
+{
+	const struct turn_plan *plan = turn->plan;
+	struct command command = {0};
+
+	if (!turn_linked(turn))
+		return 0;
+	command_link_up(&command, plan->cell, plan->bin, plan->link, plan->link_seed);
+	if (turn_start(turn, &turn->link, "link", &command, -1, true) < 0)
+		return -1;
+	return turn_await(turn, &turn->link, true, SETUP_NS, 0);
+}
+
+/* The independent echo; its samples are kept and judged at once. */
+static int
+check_link(struct turn_state *turn, enum echo_time time)
+{
+	const struct profile *profile = turn->plan->cell->profile;
+	int64_t limit_ns = SETUP_NS + 4 * profile_rtt_ns(profile), start_ns = clock_now();
+	struct command command = {0};
+	struct child check;
+	struct err err;
+	int status;
+
+	if (!turn_linked(turn))
+		return 0;
+	command_link_check(&command, turn->plan->cell, turn->plan->bin, limit_ns);
+	if (turn_start(turn, &check, "check", &command, -1, true) < 0)
+		return -1;
+	status = turn_await(turn, &check, false, limit_ns, GRACE_NS);
+	buf_add(&turn->echo[time], buf_text(&check.out), check.out.len);
+	child_free(&check);
+	turn->check_ns += clock_now() - start_ns;
+	if (status < 0 || verdict_echo(&turn->echo[time], profile, &err) == 0)
+		return status;
+	turn->off_target = true;
+	return turn_fail(turn, STATUS_INVALID_LINK, "%s the cell: %s",
+		time == ECHO_BEFORE ? "before" : "after", err.text);
+}
+
+static int
+check_before(struct turn_state *turn)
+{
+	return check_link(turn, ECHO_BEFORE);
+}
+
+static int
+start_server(struct turn_state *turn)
+{
+	struct command command = {0};
+
+	command_serve(&command, turn->plan->cell, turn->plan->bin);
+	if (turn_start(turn, &turn->server, "server", &command, turn->place.far, false) < 0)
+		return -1;
+	return turn_await(turn, &turn->server, true, SETUP_NS, 0);
+}
+
+static int
+run_client(struct turn_state *turn)
+{
+	const struct cell *cell = turn->plan->cell;
+	int64_t start_ns = clock_now();
+	struct command command = {0};
+	int status;
+
+	command_run(&command, cell, turn->plan->bin, child_ready_text(&turn->server));
+	if (turn_start(turn, &turn->client, "client", &command, turn->place.near, false) < 0)
+		return -1;
+	status = turn_await(turn, &turn->client, false, cell->deadline_ns, GRACE_NS);
+	turn->client_ns = clock_now() - start_ns;
+	return status;
+}
+
+static int
+stop_server(struct turn_state *turn)
+{
+	if (!child_stop(&turn->server, STOP_NS))
+		return turn_fail(turn, STATUS_FAILED, "the server did not end after SIGTERM");
+	return turn->server.status == 0 ? 0 : turn_fail_exit(turn, &turn->server);
+}
+
+static int
+check_after(struct turn_state *turn)
+{
+	/* The server has ended as it should: nobody is to take that for a fault. */
+	struct child server = turn->server;
+	int status;
+
+	turn->server = (struct child){.pidfd = -1, .out_fd = -1};
+	status = check_link(turn, ECHO_AFTER);
+	turn->server = server;
+	return status;
+}
+
+static int
+take_link_down(struct turn_state *turn)
+{
+	struct err err;
+
+	if (!turn_linked(turn))
+		return 0;
+	if (!child_stop(&turn->link, STOP_NS))
+		return turn_fail(
+			turn, STATUS_INVALID_LINK, "the link did not end after SIGTERM");
+	if (turn->link.status)
+		return turn_fail_exit(turn, &turn->link);
+	if (verdict_drops(&turn->link.out, turn->plan->cell->profile, &err) < 0)
+		return turn_fail(turn, STATUS_INVALID_LINK, "%s", err.text);
+	return 0;
+}
+
+static int
+judge(struct turn_state *turn)
+{
+	struct err err;
+
+	if (verdict_records(&turn->client.out, &turn->server.out, &err) < 0)
+		return turn_fail(turn, STATUS_FAILED, "%s", err.text);
+	return 0;
+}
+
+static void
+release(struct turn_state *turn)
+{
+	child_free(&turn->client);
+	child_free(&turn->server);
+	child_free(&turn->link);
+	turn->plan->runtime->close(&turn->place);
+	for (int i = 0; i < ECHO_TIMES; i++)
+		buf_free(&turn->echo[i]);
+	free(turn->folder);
+}
+
+int
+turn_run(const struct turn_plan *plan, struct err *err)
+{
+	static int (*const steps[])(struct turn_state *) = {
+		open_place,
+		bring_link_up,
+		check_before,
+		start_server,
+		run_client,
+		stop_server,
+		check_after,
+		take_link_down,
+		judge,
+	};
+	struct turn_state turn = {
+		.plan = plan,
+		.folder = turn_folder(plan->dir, plan->cell, plan->repeat),
+		.place = {-1, -1},
+		.link = {.pidfd = -1, .out_fd = -1},
+		.server = {.pidfd = -1, .out_fd = -1},
+		.client = {.pidfd = -1, .out_fd = -1},
+		.start_ns = clock_now(),
+	};
+	int status = file_mkdirs(turn.folder, err);
+
+	for (size_t i = 0; status == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (steps[i](&turn) < 0)
+			break;
+	if (status == 0 && turn.stopped)
+		status = 1;
+	if (status ==
+		0) { /* on a failure these still run, and their last words are worth keeping */
+		child_stop(&turn.client, 0);
+		child_stop(&turn.server, STOP_NS);
+		child_stop(&turn.link, STOP_NS);
+		status = turn_write_records(&turn, err);
+	}
+	release(&turn);
+	return status;
+}

@@ -1,0 +1,53 @@
+/* What one turn knows while it runs, and the moves its steps are made of. Internal to the turn.
+ */
+#ifndef RUN_TURN_STATE_H
+#define RUN_TURN_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "run/child.h"
+#include "run/command.h"
+#include "run/runtime.h"
+#include "run/turn.h"
+
+enum echo_time { ECHO_BEFORE, ECHO_AFTER, ECHO_TIMES };
+
+struct turn_state {
+	const struct turn_plan *plan;
+	char *folder;
+	struct place place;
+	struct child link, server, client;
+	struct buf echo[ECHO_TIMES];           /* what `rttlink check` printed */
+	int64_t start_ns, client_ns, check_ns; /* start; spent in the client, in link checks */
+	enum cell_status status;
+	struct err reason; /* of a status that is not ok */
+	bool off_target;   /* the link was there, but its echo was not what the profile says */
+	bool stopped;      /* a signal told us to */
+};
+
+bool turn_linked(const struct turn_state *turn);
+
+/* Note what went wrong, if nothing did before. Always -1. */
+int turn_fail(struct turn_state *turn, enum cell_status status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The same for a child that ended when or how it should not have, with its last words. */
+int turn_fail_exit(struct turn_state *turn, const struct child *child);
+
+/* Start a process of the pair in the namespace `netns` (-1: ours); its stderr goes to WHAT.log
+ * in the turn's folder. `pass_places` hands both namespaces on. Takes `command` over. */
+int turn_start(struct turn_state *turn, struct child *child, const char *what,
+	struct command *command, int netns, bool pass_places);
+
+/* Wait until `target` is ready (or has ended well), while watching the link and the server that
+ * it needs; `grace_ns` longer than the `limit_ns` it was told to take. */
+int turn_await(struct turn_state *turn, struct child *target, bool ready, int64_t limit_ns,
+	int64_t grace_ns);
+
+/* All records, then outcome.txt: a folder without one was interrupted and does not count. */
+int turn_write_records(const struct turn_state *turn, struct err *err);
+
+#endif

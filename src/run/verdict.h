@@ -1,0 +1,29 @@
+/* Judges what a repeat left behind: is every record one, and was the link what it claims? */
+#ifndef RUN_VERDICT_H
+#define RUN_VERDICT_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "link/profile.h"
+#include "stat/status.h"
+
+/* Are both outputs made of records only, with no metric in both, and at least one from the
+ * client? -1 with the reason, which names the half and the line. */
+int verdict_records(const struct buf *client, const struct buf *server, struct err *err);
+
+/* The greatest deviation of the echo's median from the profile's RTT that is believed: 2% or
+ * 150 us, whichever is larger, half the jitter of both directions, and the time two small
+ * packets take at the profile's rate. */
+int64_t verdict_tolerance_ns(const struct profile *profile);
+
+/* Judge one output of `rttlink check`. -1 with the reason when the median of the echo is not
+ * the profile's RTT, or nothing came back. */
+int verdict_echo(const struct buf *check, const struct profile *profile, struct err *err);
+
+/* Judge the counters in the output of `rttlink up`: -1 when packets were lost that no setting
+ * of the profile explains (a queue may drop only where there is a rate). */
+int verdict_drops(const struct buf *link, const struct profile *profile, struct err *err);
+
+#endif

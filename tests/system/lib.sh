@@ -1,0 +1,75 @@
+# Shared by the system tests: sourced, not run. A test prints one line a check.
+# shellcheck shell=bash
+
+set -u
+: "${BUILD:?run me through tests/run, or set BUILD to the build folder}"
+BIN=$(cd "$BUILD/bin" && pwd)
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+export BIN TOP
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/rttmatrix-test.XXXXXX")
+chmod 755 "$tmp"
+trap 'rm -rf "$tmp"' EXIT
+
+ok() {
+	printf 'ok %s\n' "$1"
+}
+
+# not_ok NAME WHY
+not_ok() {
+	printf 'not ok %s: %s\n' "$1" "${2:-}"
+}
+
+# skip NAME WHY
+skip() {
+	printf 'skip %s: %s\n' "$1" "${2:-}"
+}
+
+# check NAME COMMAND...: ok when the command succeeds; else its output is the reason.
+check() {
+	local name=$1 output
+	shift
+	if output=$("$@" 2>&1); then
+		ok "$name"
+	else
+		not_ok "$name" "'$*' gave $?: $(printf '%s' "$output" | tail -n 3 | tr '\n' ' ')"
+	fi
+}
+
+# equal NAME ACTUAL EXPECTED
+equal() {
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "got '$2', expected '$3'"
+	fi
+}
+
+# between NAME ACTUAL LOW HIGH, as numbers
+between() {
+	if awk -v x="$2" -v l="$3" -v h="$4" 'BEGIN { exit !(x != "" && x + 0 >= l && x + 0 <= h) }'; then
+		ok "$1"
+	else
+		not_ok "$1" "got '$2', expected $3 to $4"
+	fi
+}
+
+# need COMMAND...: skip the whole script when one is missing
+need() {
+	local command
+	for command in "$@"; do
+		if ! command -v "$command" >/dev/null 2>&1; then
+			skip "$(basename "$0" .sh)" "no $command here (ci/setup --all installs it)"
+			exit 0
+		fi
+	done
+}
+
+# until_true SECONDS COMMAND...: try until it succeeds or the time is over
+until_true() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -ge "$end" ] && return 1
+		read -r -t 0.02 _ <> <(:) || true
+	done
+}

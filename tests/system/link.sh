@@ -1,0 +1,272 @@
+#!/usr/bin/env bash
+# rttlink with its own emulator, in real namespaces: the times, losses and order that were asked
+# for, what it says when it can't, and that nothing stays behind.
+. "$(dirname "$0")/lib.sh"
+need unshare nsenter setpriv ping ip
+
+# Namespaces are held by processes; a link is a background rttlink with its output in a file.
+holders=() link=
+end_all() {
+	# shellcheck disable=SC2086  # empty when there is no link
+	kill ${link:-} "${holders[@]}" 2>/dev/null
+	wait
+	rm -rf "$tmp"
+}
+trap end_all EXIT
+
+separate() {
+	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]
+}
+
+# Two fresh namespaces: their holders' pids in $near and $far.
+namespaces() {
+	unshare -n sleep 300 >/dev/null 2>&1 &
+	near=$!
+	unshare -n sleep 300 >/dev/null 2>&1 &
+	far=$!
+	holders+=("$near" "$far")
+	until_true 5 separate "$near" && until_true 5 separate "$far"
+}
+
+profile() {
+	printf 'schema: 1\n' >"$tmp/$1.yaml"
+	printf '%s\n' "${@:2}" >>"$tmp/$1.yaml"
+}
+
+ready() {
+	grep -q '^ready' "$tmp/link.txt" || ! kill -0 "$link" 2>/dev/null
+}
+
+# link_up PROFILE [OPTION...]: between $near and $far; its stdin stays open until link_down.
+link_up() {
+	rm -f "$tmp/stdin"
+	mkfifo "$tmp/stdin"
+	: >"$tmp/link.txt"
+	"$BIN/rttlink" up --profile "$tmp/$1.yaml" --near "/proc/$near/ns/net" \
+		--far "/proc/$far/ns/net" "${@:2}" <"$tmp/stdin" >"$tmp/link.txt" 2>"$tmp/link.log" &
+	link=$!
+	exec 7>"$tmp/stdin"
+	until_true 10 ready
+	grep -q '^ready' "$tmp/link.txt"
+}
+
+link_down() {
+	kill -TERM "$link"
+	wait "$link"
+	local status=$?
+	link=
+	exec 7>&-
+	return $status
+}
+
+measure() {
+	"$BIN/rttlink" check --near "/proc/$near/ns/net" --far "/proc/$far/ns/net" "$@" >"$tmp/check.txt"
+}
+
+# The median of a metric of the last check, in us.
+median() {
+	awk -v m="$1" '$1 == "sample" && $2 == m { print $4 }' "$tmp/check.txt" | sort -n |
+		awk '{ v[NR] = $1 } END { if (NR) printf "%d", v[int((NR + 1) / 2)] / 1000 }'
+}
+
+counter() {
+	awk -v m="$1" '$1 == "count" && $2 == m { print $3 }' "${2:-$tmp/link.txt}"
+}
+
+# What ping got back: the sequence numbers in the order of their arrival.
+ping_near() {
+	nsenter --net="/proc/$near/ns/net" ping -n "$@" 198.18.0.2
+}
+sequence() {
+	sed -n 's/.*icmp_seq=\([0-9]*\) ttl.*/\1/p' "$1"
+}
+
+has_device() {
+	nsenter --net="/proc/$1/ns/net" ip link show link0 >/dev/null 2>&1
+}
+
+if [ "$(id -u)" -ne 0 ] && [ -z "${INSIDE:-}" ]; then
+	if unshare -Urn true 2>/dev/null; then
+		INSIDE=yes exec unshare -Urm "$0"
+	fi
+	skip link "not root, and user namespaces are not allowed"
+	exit 0
+fi
+if ! namespaces; then
+	skip link "no network namespaces here"
+	exit 0
+fi
+profile wan50 'rtt: 50ms'
+if ! link_up wan50; then
+	skip link "$(tail -n 1 "$tmp/link.log")"
+	exit 0
+fi
+
+# --- times: a busy machine only adds, so bounds are generous above; make bench has the strict ones
+for family in 4 6; do
+	check "50 ms, IPv$family: the check runs" measure --family $family --count 30 --interval 3ms
+	between "50 ms, IPv$family: round trip, us" "$(median echo)" 49500 53000
+	between "50 ms, IPv$family: half of it each way, us" "$(median echo_up)" 24500 27000
+	equal "50 ms, IPv$family: nothing is lost" "$(counter echo_lost "$tmp/check.txt")" 0
+done
+ping_near -c 10 -i 0.01 -q >"$tmp/ping.txt"
+between "ping agrees, ms" "$(sed -n 's|^rtt [^=]*= \([0-9.]*\)/.*|\1|p' "$tmp/ping.txt")" 49.5 53
+check "base cost is told" grep -Eq '^info base_rtt_ns [0-9]+$' "$tmp/link.txt"
+
+# --- the end: by SIGTERM, with counters, at once
+started=$(date +%s%N)
+kill -TERM "$link"
+until_true 5 grep -q '^count down_dropped' "$tmp/link.txt"
+took=$((($(date +%s%N) - started) / 1000000))
+wait "$link"
+equal "SIGTERM: exit status" "$?" 0
+link=
+between "SIGTERM: counters after, ms" "$took" 0 200
+between "counted: packets up" "$(counter up_packets)" 70 100
+equal "counted: lost" "$(counter up_lost)$(counter down_lost)" 00
+equal "counted: dropped" "$(counter up_dropped)$(counter down_dropped)" 00
+check "lateness is told" grep -Eq '^info lateness_p99_ns [0-9]+$' "$tmp/link.txt"
+equal "SIGTERM: no device is left" "$(has_device "$near" || has_device "$far" || echo none)" none
+exec 7>&-
+
+# --- the same seed loses the same packets
+profile lossy 'rtt: 4ms' 'loss: 10%'
+# Which of 300 pings come back with this seed: $pattern.
+ping_with_seed() {
+	namespaces
+	link_up lossy --seed "$1"
+	ping_near -c 300 -i 0.002 -W 0.2 >"$tmp/ping.txt"
+	link_down
+	pattern=$(sequence "$tmp/ping.txt" | sort -n | tr '\n' ' ')
+}
+ping_with_seed 11
+first=$pattern
+between "10% each way: replies of 300" "$(wc -w <<<"$first")" 210 275
+ping_with_seed 11
+equal "same seed, same losses" "$pattern" "$first"
+ping_with_seed 12
+if [ "$pattern" != "$first" ]; then
+	ok "another seed, other losses"
+else
+	not_ok "another seed, other losses" "the same 300 pings came back"
+fi
+
+namespaces
+link_up lossy --seed 3
+ping_near -c 500 -i 0.002 -W 0.2 -q >/dev/null
+link_down
+equal "loss is counted as lost, not dropped" "$(counter up_packets) $(counter up_dropped)" "500 0"
+between "lost of 500 at 10%" "$(counter up_lost)" 28 76
+
+# --- jitter keeps order and moves
+profile jitter 'rtt: 20ms' 'jitter: 5ms'
+namespaces
+link_up jitter
+ping_near -c 300 -i 0.002 >"$tmp/ping.txt"
+equal "jitter keeps order" "$(sequence "$tmp/ping.txt" | sort -nc 2>&1)" ""
+between "jitter moves: mdev, ms" "$(sed -n 's|^rtt.*/\([0-9.]*\) ms.*|\1|p' "$tmp/ping.txt")" 1.5 6
+link_down
+
+# --- the rate: 1428 bytes each way at 1 Mbit/s take 22.8 ms
+profile slow 'rtt: 10ms' 'rate: 1mbit' 'limit: 20'
+namespaces
+link_up slow
+ping_near -c 8 -i 0.05 -s 1400 -q >"$tmp/ping.txt"
+between "1 Mbit/s serialises, ms" "$(sed -n 's|^rtt [^=]*= \([0-9.]*\)/.*|\1|p' "$tmp/ping.txt")" 32.5 35
+ping_near -f -c 60 -l 60 -s 1400 -W 0.3 -q >"$tmp/ping.txt"
+link_down
+between "a full queue drops" "$(counter up_dropped)" 30 45
+equal "… and loses nothing" "$(counter up_lost)" 0
+
+# --- the end: EOF on stdin; a word there is not the end
+namespaces
+link_up wan50
+echo word >&7
+check "a word on stdin is not the end" measure --count 3
+exec 7>&-
+wait "$link"
+equal "EOF on stdin: exit status" "$?" 0
+link=
+between "EOF on stdin: counters" "$(counter up_packets)" 6 20
+
+# --- kill -9
+namespaces
+link_up wan50
+has_device "$near" || not_ok "the device is there" "no link0"
+kill -9 "$link"
+wait "$link" 2>/dev/null
+link=
+gone() {
+	! has_device "$near" && ! has_device "$far"
+}
+exec 7>&-
+check "kill -9 leaves no device" until_true 5 gone
+
+# --- the link breaks in between
+namespaces
+link_up wan50
+nsenter --net="/proc/$far/ns/net" ip link set link0 down
+ping_near -c 1 -W 0.2 -q >/dev/null
+wait "$link"
+equal "a device that went down: exit status" "$?" 1
+link=
+check "a device that went down: reason" grep -q 'link broke: .*gone or down' "$tmp/link.log"
+exec 7>&-
+
+# --- what can be wrong
+namespaces
+up() {
+	"$BIN/rttlink" up --profile "$tmp/wan50.yaml" --near "/proc/$near/ns/net" \
+		--far "/proc/$far/ns/net" </dev/null 2>&1 >/dev/null | tail -n 1
+	return "${PIPESTATUS[0]}"
+}
+# says NAME STATUS TEXT OUTPUT ACTUAL-STATUS
+says() {
+	if [ "$5" -eq "$2" ] && [[ $4 == *"$3"* ]]; then
+		ok "$1"
+	else
+		not_ok "$1" "exit $5: $4"
+	fi
+}
+link_up wan50
+output=$(up)
+says "busy: a second link in the same namespaces" 1 "this namespace has one" "$output" $?
+link_down
+
+export -f up
+export BIN tmp near far
+# With /dev/net replaced in a mount namespace of our own.
+other_node() {
+	unshare -m bash -c "mount -t tmpfs tmpfs /dev/net && $1"
+}
+output=$(other_node up)
+says "no device node" 77 "mknod -m 666 /dev/net/tun c 10 200" "$output" $?
+if [ -z "${INSIDE:-}" ]; then
+	output=$(other_node 'mknod /dev/net/tun c 10 254 && up')
+	says "no driver" 77 "modprobe tun" "$output" $?
+	# shellcheck disable=SC2016  # for the inner shells
+	output=$(other_node 'mknod -m 600 /dev/net/tun c 10 200 && cp "$BIN/rttlink" "$tmp/rttlink" &&
+		chmod 755 "$tmp/rttlink" && setpriv --reuid 65534 --regid 65534 --clear-groups \
+		"$tmp/rttlink" backends | grep "^info tun"')
+	says "no permission" 0 "sudo chmod 666 /dev/net/tun" "$output" 0
+
+	# shellcheck disable=SC2016
+	output=$(other_node 'mknod -m 666 /dev/net/tun c 10 200 &&
+		setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/rttlink" backends |
+		grep "^info tun"' 2>&1)
+	if [[ $output == *"make a user namespace"* ]]; then
+		skip "rootless" "user namespaces are not allowed"
+	else
+		says "rootless, with a node for everyone" 0 "info tun ok" "$output" 0
+	fi
+fi
+
+output=$("$BIN/rttlink" up --near x --far y 2>&1)
+says "usage: no profile" 2 "option '--profile' is required" "$output" $?
+output=$("$BIN/rttlink" chek 2>&1)
+says "usage: a typing error" 2 "did you mean 'check'?" "$output" $?
+output=$("$BIN/rttlink" check --near /nowhere --far /nowhere 2>&1)
+says "no such namespace" 1 "open network namespace /nowhere: No such file" "$output" $?
+profile bad 'rtt: 50'
+output=$("$BIN/rttlink" up --profile "$tmp/bad.yaml" --near x --far y 2>&1)
+says "a bad profile" 2 "bad.yaml:2:6:" "$output" $?

@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# Whatever goes wrong ends in a row or a clear error, keeps finished cells and leaves nothing.
+. "$(dirname "$0")/lib.sh"
+need python3 jq
+
+if ! "$BIN/rttmatrix" doctor >"$tmp/doctor" 2>&1; then
+	skip robust "this machine cannot: $(tail -n 1 "$tmp/doctor")"
+	exit 0
+fi
+
+mkdir "$tmp/netem"
+printf 'schema: 1\nloopback: true\n' >"$tmp/netem/localhost.yaml"
+printf 'schema: 1\nrtt: 30ms\n' >"$tmp/netem/far.yaml"
+
+# Processes of the runs of this very test: they carry the mark of a run, and inherit ours.
+export ROBUST_TEST=$tmp
+leftovers() {
+	local environ
+	for environ in /proc/[0-9]*/environ; do
+		tr '\0' '\n' <"$environ" 2>/dev/null | grep -cE "^(RTTMATRIX_RUN=|ROBUST_TEST=$tmp\$)"
+	done 2>/dev/null | grep -c '^2$'
+}
+none_left() {
+	[ "$(leftovers)" -eq 0 ]
+}
+check 'nothing of ours runs before' none_left
+
+# A probe in shell that misbehaves as its option `how` says.
+cat >"$tmp/probe" <<'EOF'
+#!/bin/sh
+half=$1
+shift
+for argument; do
+	case $argument in how=*) how=${argument#how=} ;; esac
+done
+if [ "$half" = serve ]; then
+	[ "$how" = server_dies ] && { echo 'no port for me' >&2; exit 1; }
+	[ "$how" = server_mute ] || echo 'ready 127.0.0.1:1'
+	trap 'echo count served 1; exit 0' TERM
+	[ "$how" = server_deaf ] && trap '' TERM
+	while :; do sleep 0.02; done
+fi
+case $how in
+good) echo 'sample thing ns 1000' ;;
+crash) kill -SEGV $$ ;;
+fails) echo 'the disk of the peer is full' >&2; exit 1 ;;
+hang) sleep 60 ;;
+rubbish) echo 'sample thing ns lots' ;;
+both) echo 'count served 2' ;;
+silent) ;;
+unsupported) echo 'no such feature in this kernel' >&2; exit 77 ;;
+*) echo 'sample thing ns 1000' ;;
+esac
+EOF
+chmod +x "$tmp/probe"
+{
+	printf 'schema: 1\nname: bad\nrepeats: 1\nprofiles: [localhost]\nfamilies: [4]\n'
+	printf 'samples: { localhost: 1 }\ncells:\n'
+	printf '  - probe: odd\n    command: %s/probe\n    deadline: 1s\n' "$tmp"
+	printf '    vary: { how: [good, crash, fails, hang, rubbish, both, silent, unsupported, '
+	printf 'server_dies, server_deaf] }\n'
+} >"$tmp/bad.yaml"
+"$BIN/rttmatrix" run "$tmp/bad.yaml" --output "$tmp/out" >"$tmp/summary" 2>"$tmp/err"
+equal 'a run with failed cells exits 1' $? 1
+csv=$tmp/out/latest/matrix.csv
+
+# row HOW STATUS REASON
+row() {
+	check "$1 is $2" python3 - "$csv" "$1" "$2" "$3" <<'EOF'
+import csv, sys
+path, how, status, reason = sys.argv[1:]
+with open(path, newline="") as file:
+    rows = [row for row in csv.DictReader(file) if row["variant"] == "how=" + how]
+good = rows and all(r["status"] == status and reason in r["reason"] for r in rows)
+sys.exit(0 if good else str([(r["status"], r["reason"]) for r in rows]))
+EOF
+}
+row good ok ''
+row crash failed 'the client was ended by signal 11'
+row fails failed 'the client ended with 1: the disk of the peer is full'
+row hang timeout 'the client was not done after 1s'
+row rubbish failed "the client's output: line 1: not a record: 'sample thing ns lots'"
+row both failed 'both halves printed the metric served'
+row silent failed 'the client printed no measurement'
+row unsupported unsupported 'no such feature in this kernel'
+row server_dies failed 'the server ended with 1: no port for me'
+row server_deaf failed 'the server did not end after SIGTERM'
+check 'misbehaving probes leave nothing' until_true 5 none_left
+
+# Long enough to be hit in the middle: one cell is done early, the other never ends by itself.
+cat >"$tmp/long.yaml" <<'EOF'
+schema: 1
+name: long
+repeats: 3
+profiles: [localhost, far]
+families: [4]
+samples: { localhost: 20, far: 200 }
+cells:
+  - probe: handshake
+EOF
+
+# start_long OUTPUT: in the background, waits until one cell is done and a linked one runs
+start_long() {
+	"$BIN/rttmatrix" run "$tmp/long.yaml" --output "$1" >"$tmp/long.out" 2>"$tmp/long.err" &
+	runner=$!
+	until_true 20 grep -q '^\[ *1/6\] ok' "$tmp/long.err" &&
+		until_true 20 sh -c "ls $1/latest/cells/handshake/*/far/4/*/server.log" &&
+		until_true 20 pgrep -f 'probe-handshake run --peer 198.18'
+}
+
+for signal in INT TERM; do
+	start_long "$tmp/$signal"
+	equal "$signal: the run is under way" $? 0
+	began=$(date +%s%N)
+	kill -"$signal" "$runner"
+	wait "$runner"
+	equal "$signal: exits 130" $? 130
+	between "$signal: within 3 s" "$((($(date +%s%N) - began) / 1000000))" 0 3000
+	check "$signal: nothing left" until_true 5 none_left
+	check "$signal: says so" grep -q interrupted "$tmp/long.err"
+	check "$signal: finished cells are kept" grep -q 'localhost,4' "$tmp/$signal/latest/matrix.csv"
+	equal "$signal: the manifest says incomplete" \
+		"$(jq .complete "$tmp/$signal/latest/manifest.json")" false
+done
+
+start_long "$tmp/kill"
+kill -9 "$runner"
+wait "$runner" 2>/dev/null
+check 'kill -9: children and namespaces go with the runner' until_true 5 none_left
+touch "$tmp/kill/latest/matrix.csv.999999999.tmp"
+check 'clean succeeds' "$BIN/rttmatrix" clean --output "$tmp/kill"
+check 'clean removes half-written files' test ! -e "$tmp/kill/latest/matrix.csv.999999999.tmp"
+check 'clean keeps records' test -n "$(find "$tmp/kill/latest/cells" -name outcome.txt)"
+check 'the cells can be collated' "$BIN/rttmatrix" collate "$tmp/kill/latest"
+
+# A leftover process, of a runner that is gone, and a stranger's with no mark.
+RTTMATRIX_RUN=999999999:1 sleep 60 &
+orphan=$!
+sleep 60 &
+stranger=$!
+until_true 5 grep -qz '^RTTMATRIX_RUN=999999999' "/proc/$orphan/environ"
+"$BIN/rttmatrix" clean --output "$tmp/kill" >"$tmp/cleaned"
+wait "$orphan" 2>/dev/null
+equal 'clean kills what is marked' $? 137
+check 'clean leaves others alone' kill -0 "$stranger"
+kill "$stranger"
+wait "$stranger" 2>/dev/null
+
+# The link's emulator is killed under a cell: no figure of that cell is believed.
+start_long "$tmp/link"
+pkill -9 -f "$BIN/rttlink up"
+wait "$runner"
+equal 'a dead link: exits 1' $? 1
+check 'a dead link: invalid_link' grep -q 'invalid_link,.*the link was ended by signal 9' \
+	"$tmp/link/latest/matrix.csv"
+
+# Results that cannot be written.
+"$BIN/rttmatrix" run "$tmp/long.yaml" --output /proc/none >"$tmp/stdout" 2>"$tmp/err"
+equal 'an impossible results directory exits 1' $? 1
+check 'and is named' grep -q '/proc/none' "$tmp/err"
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir "$tmp/disk"
+	cat >"$tmp/full.sh" <<EOF
+mount -t tmpfs -o size=2m none $tmp/disk || exit 99
+$BIN/rttmatrix run $tmp/long.yaml --output $tmp/disk --select '*/localhost/*' --repeats 1000 --quiet >/dev/null 2>$tmp/full.err &
+runner=\$!
+for i in \$(seq 200); do
+	ls $tmp/disk/latest/cells/*/*/localhost/4/1/outcome.txt >/dev/null 2>&1 && break
+	read -r -t 0.05 _ <> <(:)
+done
+dd if=/dev/zero of=$tmp/disk/fill bs=64k >/dev/null 2>&1
+wait \$runner
+echo \$? >$tmp/full.status
+rm $tmp/disk/fill
+find $tmp/disk/latest/ -name outcome.txt | wc -l >$tmp/full.kept
+find $tmp/disk/latest/ -name '*.tmp' | wc -l >$tmp/full.half
+EOF
+	if unshare -m bash "$tmp/full.sh"; then
+		equal 'a full disk exits 1' "$(cat "$tmp/full.status")" 1
+		check 'a full disk is named' grep -q 'No space left on device' "$tmp/full.err"
+		check 'finished cells are kept' test "$(cat "$tmp/full.kept")" -ge 1
+		equal 'nothing half-written' "$(cat "$tmp/full.half")" 0
+	else
+		skip 'a full disk' 'no tmpfs may be mounted here'
+	fi
+fi
+check 'nothing left at the end' until_true 5 none_left
