@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/netns.h"
 #include "base/proc.h"
-#include "link/netns.h"
 
 void
 link_info(const struct link *link, const char *name, const char *fmt, ...)
@@ -37,8 +37,10 @@ build(const struct backend *backend, struct err *err)
 	struct link link = {.backend = backend, .profile = &profile, .info = print_nothing};
 	int status;
 
+	if (!netns_allowed(err) && netns_enter_user(err) < 0)
+		return LINK_UNSUPPORTED;
 	for (enum end end = NEAR; end < ENDS; end++) {
-		link.ns[end] = netns_scratch(err);
+		link.ns[end] = netns_new(err);
 		if (link.ns[end] < 0)
 			return LINK_UNSUPPORTED;
 	}

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "link/netns.h"
+#include "base/netns.h"
 
 #define GRACE_NS (100 * NS_PER_MS)
 

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/netns.h"
 #include "base/proc.h"
 #include "link/backend.h"
 #include "link/netem.h"
-#include "link/netns.h"
 #include "link/rtnl.h"
 
 #define TC_TIMEOUT_NS (5 * NS_PER_S)

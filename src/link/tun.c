@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "link/backend.h"
-#include "link/netns.h"
+#include "base/netns.h"
 
 #define TUN_NODE "/dev/net/tun"
 

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/netns.h"
 #include "link/backend.h"
 #include "link/calibrate.h"
 #include "link/ferry.h"
-#include "link/netns.h"
 #include "link/rtnl.h"
 #include "link/tun.h"
 

@@ -150,6 +150,13 @@ child_start(
 		goto out;
 	}
 	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	if (child->pidfd < 0) {
+		err_sys(err, "watch the %s", what);
+		kill(child->pid, SIGKILL);
+		waitpid(child->pid, NULL, 0);
+		child->pid = 0;
+		goto out;
+	}
 	child->out_fd = out[0];
 	out[0] = -1;
 	status = 0;

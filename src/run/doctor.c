@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "run/backends.h"
-#include "run/netns.h"
+#include "base/netns.h"
 #include "run/run.h"
 
 static void

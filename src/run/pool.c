@@ -131,12 +131,17 @@ start_worker(struct pool *pool, size_t turn)
 		work(pool, turn, runner, pipe_fds[1]);
 	}
 	close(pipe_fds[1]);
-	if (worker->pid < 0) {
+	worker->pidfd = worker->pid < 0 ? -1 : (int)syscall(SYS_pidfd_open, worker->pid, 0);
+	if (worker->pidfd < 0) {
+		err_sys(pool->err, "start a worker");
+		if (worker->pid > 0) {
+			kill(worker->pid, SIGKILL);
+			waitpid(worker->pid, NULL, 0);
+		}
 		worker->pid = 0;
 		close(pipe_fds[0]);
-		return err_sys(pool->err, "start a worker");
+		return -1;
 	}
-	worker->pidfd = (int)syscall(SYS_pidfd_open, worker->pid, 0);
 	worker->err_fd = pipe_fds[0];
 	worker->turn = turn;
 	worker->start_ns = clock_now();
@@ -230,23 +235,30 @@ finish_worker(struct pool *pool, struct worker *worker)
 	pool->running--;
 }
 
-/* Wait for any worker to end, a signal, or `limit_ns`. */
-static void
+/* Wait for any worker to end, a signal, or `limit_ns`; -1 when one cannot wait here. */
+static int
 wait_workers(struct pool *pool, int64_t limit_ns)
 {
 	struct timespec timeout = {limit_ns / NS_PER_S, limit_ns % NS_PER_S};
+	struct worker *waited[WORKERS_MAX];
 	struct pollfd fds[WORKERS_MAX];
+	nfds_t count = 0;
 	sigset_t none;
 
-	for (size_t i = 0; i < WORKERS_MAX; i++)
-		fds[i] = (struct pollfd){
-			pool->workers[i].pid ? pool->workers[i].pidfd : -1, POLLIN, 0};
+	/* Only those that run: poll() refuses more entries than a process may have files. */
+	for (size_t i = 0; i < WORKERS_MAX; i++) {
+		if (!pool->workers[i].pid)
+			continue;
+		waited[count] = &pool->workers[i];
+		fds[count++] = (struct pollfd){pool->workers[i].pidfd, POLLIN, 0};
+	}
 	sigemptyset(&none);
-	if (ppoll(fds, WORKERS_MAX, &timeout, &none) <= 0)
-		return;
-	for (size_t i = 0; i < WORKERS_MAX; i++)
+	if (ppoll(fds, count, &timeout, &none) < 0 && errno != EINTR)
+		return err_sys(pool->err, "wait for workers");
+	for (nfds_t i = 0; i < count; i++)
 		if (fds[i].revents)
-			finish_worker(pool, &pool->workers[i]);
+			finish_worker(pool, waited[i]);
+	return 0;
 }
 
 static void
@@ -264,15 +276,13 @@ stop_workers(struct pool *pool)
 	int64_t deadline_ns = clock_now() + STOP_NS;
 
 	signal_workers(pool, SIGTERM);
-	while (pool->running) {
-		int64_t left = deadline_ns - clock_now();
-
-		if (left <= 0) {
-			signal_workers(pool, SIGKILL);
-			left = NS_PER_S;
-		}
-		wait_workers(pool, left);
-	}
+	while (pool->running && clock_now() < deadline_ns)
+		if (wait_workers(pool, deadline_ns - clock_now()) < 0)
+			break;
+	signal_workers(pool, SIGKILL);
+	for (size_t i = 0; i < WORKERS_MAX; i++)
+		if (pool->workers[i].pid)
+			finish_worker(pool, &pool->workers[i]);
 }
 
 /* The turn that is due; false when none is left to start. */
@@ -358,7 +368,8 @@ pool_run(const struct pool_setup *setup, struct progress *progress, struct err *
 		if (!pool.running)
 			break;
 		draw(&pool, start_ns);
-		wait_workers(&pool, DRAW_NS);
+		if (wait_workers(&pool, DRAW_NS) < 0)
+			pool.broken = true;
 	}
 	stop_workers(&pool);
 	progress_end(progress);

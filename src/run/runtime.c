@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/netns.h"
+#include "base/netns.h"
 
 static int
-netns_prepare(struct err *err)
+place_prepare(struct err *err)
 {
 	struct err plain, user;
 
@@ -26,7 +26,7 @@ netns_prepare(struct err *err)
 }
 
 static int
-netns_open(bool linked, struct place *place, struct err *err)
+place_open(bool linked, struct place *place, struct err *err)
 {
 	*place = (struct place){-1, -1};
 	place->near = netns_new(err);
@@ -40,7 +40,7 @@ netns_open(bool linked, struct place *place, struct err *err)
 }
 
 static void
-netns_close(struct place *place)
+place_close(struct place *place)
 {
 	if (place->near >= 0)
 		close(place->near);
@@ -72,9 +72,9 @@ host_close(struct place *place)
 const struct runtime runtime_netns = {
 	.name = "netns",
 	.links = true,
-	.prepare = netns_prepare,
-	.open = netns_open,
-	.close = netns_close,
+	.prepare = place_prepare,
+	.open = place_open,
+	.close = place_close,
 };
 
 const struct runtime runtime_host = {
@@ -94,7 +94,7 @@ runtime_choose(const char *name, struct err *why, struct err *err)
 		err_set(why, "runtime host: as asked");
 		return &runtime_host;
 	}
-	if (netns_prepare(&reason) == 0) {
+	if (place_prepare(&reason) == 0) {
 		err_set(why, "runtime netns: %s",
 			strcmp(name, "auto") ? "as asked"
 					     : "this machine can make network namespaces");

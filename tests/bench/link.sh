@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../system/lib.sh"
 need python3 unshare nsenter iperf3
 
-exec python3 - "$BIN/rttlink" "$tmp" <<'EOF'
+python3 - "$BIN/rttlink" "$tmp" <<'EOF'
 import json, os, statistics, subprocess, sys, time
 
 rttlink, tmp = sys.argv[1:]
@@ -39,13 +39,14 @@ class Link:
                 if line.startswith("sample echo ")]
 
     def iperf(self, seconds):
-        server = subprocess.Popen(["nsenter", "--net=" + self.far, "iperf3", "-s", "-1"],
+        server = subprocess.Popen(["nsenter", "--net=" + self.far, "iperf3", "-s", "-1",
+                                   "--forceflush"],
                                   stdout=subprocess.PIPE, text=True)
         for line in server.stdout:
             if "listening" in line:
                 break
         out = subprocess.run(["nsenter", "--net=" + self.near, "iperf3", "-c", "198.18.0.2",
-                              "-t", str(seconds), "-J"], capture_output=True, text=True).stdout
+                              "-t", str(seconds), "-J"], capture_output=True, text=True, timeout=60).stdout
         server.communicate(timeout=10)
         return json.loads(out)["end"]["sum_received"]["bits_per_second"] / 1e6
 

@@ -94,7 +94,7 @@ name: long
 repeats: 3
 profiles: [localhost, far]
 families: [4]
-samples: { localhost: 20, far: 200 }
+samples: { localhost: 20, far: 60 }
 cells:
   - probe: handshake
 EOF

@@ -66,7 +66,7 @@ test_jitter_is_bounded_and_centred(void)
 {
 	struct impairment path = {.delay_ns = 10 * MS, .jitter_ns = 5 * MS};
 	struct chain *chain = chain_of(&path, 1, UP);
-	int64_t due_ns, sum_ns = 0, low_ns = INT64_MAX, high_ns = 0;
+	int64_t due_ns = 0, sum_ns = 0, low_ns = INT64_MAX, high_ns = 0;
 
 	/* So far apart that order needs no keeping. */
 	for (int64_t i = 0; i < 10000; i++) {
@@ -88,7 +88,7 @@ test_jitter_keeps_order(void)
 {
 	struct impairment path = {.delay_ns = 10 * MS, .jitter_ns = 10 * MS};
 	struct chain *chain = chain_of(&path, 1, UP);
-	int64_t due_ns, last_ns = 0;
+	int64_t due_ns = 0, last_ns = 0;
 
 	for (uint32_t i = 0; i < 1000; i++)
 		push(chain, i, 100, i * MS / 10);
@@ -107,7 +107,7 @@ losses(uint64_t seed, int64_t count, int64_t ppm)
 {
 	struct impairment path = {.loss_ppm = ppm};
 	struct chain *chain = chain_of(&path, seed, UP);
-	int64_t due_ns, lost;
+	int64_t due_ns = 0, lost;
 
 	for (int64_t i = 0; i < count; i++) {
 		push(chain, 0, 100, i);
@@ -147,7 +147,7 @@ loss_pattern(uint64_t seed, enum direction direction, int64_t gap_ns, char lost[
 		.rate_bps = 10000000,
 		.limit_packets = 1000};
 	struct chain *chain = chain_of(&path, seed, direction);
-	int64_t due_ns, number;
+	int64_t due_ns = 0, number;
 
 	memset(lost, 1, 1000);
 	for (uint32_t i = 0; i < 1000; i++)
@@ -176,7 +176,7 @@ test_rate_spacing(void)
 {
 	struct impairment path = {.rate_bps = 10000000, .delay_ns = MS};
 	struct chain *chain = chain_of(&path, 1, UP);
-	int64_t due_ns;
+	int64_t due_ns = 0;
 
 	/* 1500 bytes at 10 Mbit/s take 1.2 ms. */
 	for (uint32_t i = 0; i < 3; i++)
@@ -213,7 +213,7 @@ test_queue_drops_the_newest(void)
 {
 	struct impairment path = {.rate_bps = 10000000, .limit_packets = 10};
 	struct chain *chain = chain_of(&path, 1, UP);
-	int64_t due_ns;
+	int64_t due_ns = 0;
 
 	for (uint32_t i = 0; i < 25; i++)
 		push(chain, i, 1500, 0);

@@ -1,5 +1,5 @@
-/* Makes network namespaces, with or without root. */
-#include "run/netns.h"
+/* Makes and enters network namespaces, with or without root. */
+#include "base/netns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +54,20 @@ netns_new(struct err *err)
 	}
 	close(home);
 	return fd;
+}
+
+int
+netns_open(const char *path, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_sys(err, "open network namespace %s", path) : fd;
+}
+
+int
+netns_enter(int ns, struct err *err)
+{
+	return setns(ns, CLONE_NEWNET) < 0 ? err_sys(err, "enter network namespace") : 0;
 }
 
 bool

@@ -1,7 +1,7 @@
 /* Network namespaces that are held by a descriptor only: when the last process that has it is
  * gone, so is the namespace with every device in it. Nothing is ever named under /run/netns. */
-#ifndef RUN_NETNS_H
-#define RUN_NETNS_H
+#ifndef BASE_NETNS_H
+#define BASE_NETNS_H
 
 #include <stdbool.h>
 
@@ -10,6 +10,13 @@
 /* A fresh namespace with its loopback up; the caller stays where it was. Returns a descriptor
  * (close-on-exec) to close, or -1. */
 int netns_new(struct err *err);
+
+/* Open the namespace at `path`, e.g. /proc/PID/ns/net. Returns a descriptor, or -1. */
+int netns_open(const char *path, struct err *err);
+
+/* Make it this process's network namespace, for good: there may be no right to go back. Sockets
+ * and descriptors stay where they were made. */
+int netns_enter(int ns, struct err *err);
 
 /* Can this process make network namespaces as it is? */
 bool netns_allowed(struct err *err);
