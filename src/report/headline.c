@@ -88,14 +88,34 @@ add_figure(struct buf *out, const struct figure *figure)
 	buf_puts(out, " RTT)");
 }
 
+/* `variant` less one of its settings, which the sentence says in words; free() it. */
+static char *
+without(const char *variant, const char *setting)
+{
+	struct buf rest = {0};
+	char *kept;
+
+	for (size_t len; *variant; variant += len + (variant[len] == ';')) {
+		len = strcspn(variant, ";");
+		if (setting && strlen(setting) == len && !strncmp(variant, setting, len))
+			continue;
+		buf_printf(&rest, "%s%.*s", rest.len ? ";" : "", (int)len, variant);
+	}
+	kept = alloc_text(buf_text(&rest));
+	buf_free(&rest);
+	return kept;
+}
+
 /* The variant that was taken, when the reader could take it for another. */
 static void
 add_variant(struct buf *out, const struct report_group *group, const char *variant,
 	const char *setting)
 {
-	if (group->variant_count > 1 && strcmp(variant, "default") &&
-		(!setting || strcmp(variant, setting)))
-		buf_printf(out, ", with `%s`,", variant);
+	char *rest = without(variant, setting);
+
+	if (group->variant_count > 1 && *rest && strcmp(rest, "default"))
+		buf_printf(out, ", with `%s`,", rest);
+	free(rest);
 }
 
 static void
