@@ -1,4 +1,13 @@
-/* Calibration of the emulator. */
+/* Calibration of the emulator.
+ *
+ * A packet takes longer than its delay: the ferry has to be woken to take it in, and its
+ * receiver to read it. How long that is depends mostly on how deeply the cores sleep, so it is
+ * measured under the conditions it will be used in: by a closed-loop echo in a process of its
+ * own, which the scheduler treats like any probe, over the ferry with the delay in place, up to
+ * DELAY_MAX_NS (a longer one costs start-up time and wakes hardly later). Between two echoes
+ * over a long link there is a gap, which makes the sleep as deep as a longer delay would; over
+ * a short one there is none, because a probe there sends its next request at once. What the
+ * echo's median takes beyond the delay, each way, is taken out of the delay from then on. */
 #include "link/calibrate.h"
 
 #include <stdlib.h>
@@ -13,6 +22,8 @@
 #define SAMPLES_MIN 5
 #define WARMUP 1
 #define GAP_NS (1500 * NS_PER_US)
+#define SHORT_RTT_NS (2 * NS_PER_MS) /* up to here without gaps */
+#define ECHO_NS (100 * NS_PER_US)    /* what an echo takes at least, about: sizes the count */
 #define BUDGET_NS (55 * NS_PER_MS)
 #define TIMEOUT_NS (2 * NS_PER_S)
 #define DELAY_MAX_NS (4 * NS_PER_MS)
@@ -34,7 +45,7 @@ median(int64_t *values, int64_t count)
 
 /* The child's part: measure, and report one struct base_cost through the pipe. */
 static int
-measure(const int ns[static ENDS], int64_t count, int pipe)
+measure(const int ns[static ENDS], int64_t count, int64_t gap_ns, int pipe)
 {
 	struct echo_sample samples[SAMPLES_MAX];
 	struct echo_plan plan = {
@@ -42,7 +53,7 @@ measure(const int ns[static ENDS], int64_t count, int pipe)
 		.family = AF_INET,
 		.warmup = WARMUP,
 		.count = count,
-		.interval_ns = GAP_NS,
+		.interval_ns = gap_ns,
 		.one_at_a_time = true,
 		.deadline_ns = clock_now() + TIMEOUT_NS,
 	};
@@ -63,7 +74,7 @@ measure(const int ns[static ENDS], int64_t count, int pipe)
 /* The ferry runs here while a child, which the scheduler treats like any probe, uses the link.
  */
 static int
-carry_and_measure(struct ferry *ferry, const int ns[static ENDS], int64_t count,
+carry_and_measure(struct ferry *ferry, const int ns[static ENDS], int64_t count, int64_t gap_ns,
 	struct base_cost *cost, struct err *err)
 {
 	pid_t parent = getpid(), child;
@@ -74,7 +85,7 @@ carry_and_measure(struct ferry *ferry, const int ns[static ENDS], int64_t count,
 	child = fork();
 	if (child == 0) {
 		proc_die_with_parent(parent);
-		_exit(measure(ns, count, ends[1]));
+		_exit(measure(ns, count, gap_ns, ends[1]));
 	}
 	close(ends[1]);
 	status = child < 0 ? err_sys(err, "calibrate the link")
@@ -98,16 +109,17 @@ calibrate(struct ferry *ferry, const int ns[static ENDS], const struct profile *
 	struct base_cost *cost, struct err *err)
 {
 	struct impairment trial[DIRECTIONS] = {{0}}, nothing[DIRECTIONS] = {{0}};
-	int64_t rtt_ns, count;
+	int64_t rtt_ns = ECHO_NS, gap_ns, count;
 
 	for (enum direction i = UP; i < DIRECTIONS; i++)
 		trial[i].delay_ns = least(profile->path[i].delay_ns, DELAY_MAX_NS);
-	rtt_ns = trial[UP].delay_ns + trial[DOWN].delay_ns + GAP_NS;
-	count = least(BUDGET_NS / rtt_ns - WARMUP, SAMPLES_MAX);
+	rtt_ns += trial[UP].delay_ns + trial[DOWN].delay_ns;
+	gap_ns = rtt_ns <= SHORT_RTT_NS ? 0 : GAP_NS;
+	count = least(BUDGET_NS / (rtt_ns + gap_ns) - WARMUP, SAMPLES_MAX);
 	if (count < SAMPLES_MIN)
 		count = SAMPLES_MIN;
 	ferry_shape(ferry, trial, 0);
-	if (carry_and_measure(ferry, ns, count, cost, err) < 0)
+	if (carry_and_measure(ferry, ns, count, gap_ns, cost, err) < 0)
 		return -1;
 	for (enum direction i = UP; i < DIRECTIONS; i++)
 		cost->ns[i] -= trial[i].delay_ns;

@@ -10,9 +10,13 @@
 #include "base/units.h"
 #include "run/child.h"
 
-/* Enough echoes for a median that a few late ones do not move, in 50 ms and one round trip. */
+/* Enough echoes for a median that a few late ones do not move. Over a short link one follows
+ * the other at once, as a probe's requests do: with gaps in between the cores would fall
+ * asleep, and the echo would measure how they wake. Over a long one several are under way
+ * together. */
 #define ECHO_COUNT 25
 #define ECHO_INTERVAL "2ms"
+#define ECHO_CLOSED_NS 2000000
 
 void
 command_add(struct command *command, const char *fmt, ...)
@@ -135,7 +139,10 @@ command_link_check(
 	command_add(command, "%d", cell->family);
 	command_add(command, "--count");
 	command_add(command, "%d", ECHO_COUNT);
+	if (profile_rtt_ns(cell->profile) <= ECHO_CLOSED_NS)
+		command_add(command, "--closed");
 	command_add(command, "--interval");
-	command_add(command, ECHO_INTERVAL);
+	command_add(command,
+		profile_rtt_ns(cell->profile) <= ECHO_CLOSED_NS ? "0ns" : ECHO_INTERVAL);
 	add_duration(command, "--deadline", deadline_ns);
 }
