@@ -14,13 +14,17 @@
 static json_t *
 profile_json(const struct profile *profile)
 {
-	return json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "name", profile->name,
-		"file", profile->file, "text", profile->text, "loopback", profile->loopback,
-		"rtt_ns", (json_int_t)profile_rtt_ns(profile), "jitter_ns",
+	char *copy = alloc_printf("netem/%s.yaml", profile->name); /* in the run directory */
+	json_t *json = json_pack("{s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "name",
+		profile->name, "file", copy, "text", profile->text, "loopback",
+		profile->loopback, "rtt_ns", (json_int_t)profile_rtt_ns(profile), "jitter_ns",
 		(json_int_t)profile->path[UP].jitter_ns, "loss_up_ppm",
 		(json_int_t)profile->path[UP].loss_ppm, "loss_down_ppm",
 		(json_int_t)profile->path[DOWN].loss_ppm, "rate_bps",
 		(json_int_t)profile->path[DOWN].rate_bps);
+
+	free(copy);
+	return json;
 }
 
 static json_t *
