@@ -28,7 +28,7 @@ LLHTTP_INCLUDE = /usr/share/include/llhttp
 LLHTTP_OBJECTS = $(OBJ)/llhttp/llhttp.o $(OBJ)/llhttp/api.o $(OBJ)/llhttp/http.o
 
 .DEFAULT_GOAL = all
-.PHONY: all help matrix test unit system lint format sanitize bench fuzz clean
+.PHONY: all help matrix test lint format sanitize bench fuzz clean
 # make V=1 shows the commands.
 say = $(if $(V),,@echo '  $(1)';)
 .DELETE_ON_ERROR:
@@ -60,6 +60,14 @@ sanitize: ## unit tests and fuzz corpus under ASan and UBSan
 
 bench: all bench-programs ## what we claim about speed and accuracy, measured side by side
 	tests/bench/run $(BUILD)
+
+FUZZ_SECONDS ?= 60
+fuzz: ## fuzz the readers of matrices and profiles for FUZZ_SECONDS (clang, libFuzzer)
+	@mkdir -p $(BUILD)/fuzz-corpus
+	clang -std=c11 -O1 -g $(CPPFLAGS) -fsanitize=fuzzer,address,undefined -o $(BUILD)/libfuzzer \
+		tests/fuzz/fuzz_matrix.c src/base/*.c src/conf/*.c src/stat/*.c src/net/*.c src/link/*.c \
+		src/run/*.c -lyaml -ljansson -lcrypto -lm
+	$(BUILD)/libfuzzer -max_total_time=$(FUZZ_SECONDS) -max_len=65536 $(BUILD)/fuzz-corpus tests/fuzz/corpus
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

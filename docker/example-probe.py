@@ -20,16 +20,24 @@ def parse(words, options):
         options[name] = value if equals else next(words, "")
     return options
 
-def open_socket(addr, seconds):
+def seconds(duration):
+    """ "500ms", "14.92s" …: the runner writes every duration with its unit."""
+    for unit, factor in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1), ("m", 60), ("h", 3600)):
+        if duration.endswith(unit):
+            return float(duration.removesuffix(unit)) * factor
+    give_up(2, f"'{duration}' is not a duration")
+
+def open_socket(addr, deadline):
+    limit, reason = seconds(deadline), f"deadline of {deadline} passed"
     host, port = addr.rsplit(":", 1)
     six = host.startswith("[")
     sock = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
-    signal.signal(signal.SIGALRM, lambda *_: give_up(1, f"deadline of {seconds}s passed"))
-    signal.alarm(int(seconds))  # each half owns a deadline, whatever it hangs in
+    signal.signal(signal.SIGALRM, lambda *_: give_up(1, reason))
+    signal.setitimer(signal.ITIMER_REAL, limit)  # each half owns a deadline, whatever it hangs in
     return sock, (host.strip("[]"), int(port))
 
 def serve(options):
-    sock, addr = open_socket(options["listen"], options["deadline"].rstrip("s"))
+    sock, addr = open_socket(options["listen"], options["deadline"])
     echoed = 0
     def stop(*_):
         print(f"count echoed {echoed}", flush=True)
@@ -44,7 +52,7 @@ def serve(options):
         echoed += 1
 
 def run(options):
-    sock, addr = open_socket(options["peer"], options["deadline"].rstrip("s"))
+    sock, addr = open_socket(options["peer"], options["deadline"])
     sock.connect(addr)
     message, samples = b"x" * int(options["size"]), []
     for _ in range(int(options["samples"])):

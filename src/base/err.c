@@ -19,11 +19,18 @@ err_set(struct err *err, const char *fmt, ...)
 	return -1;
 }
 
+/* ": text" at the end; when there is no room for it, what stands there makes some. */
 static void
 append(struct err *err, const char *text)
 {
-	size_t used = strlen(err->text);
+	size_t used = strlen(err->text), need = strlen(text) + sizeof(": ");
+	size_t most = need < sizeof(err->text) ? sizeof(err->text) - need : 0;
 
+	if (used > most) {
+		used = most;
+		if (used > 3)
+			memcpy(err->text + used - 3, "...", 3);
+	}
 	snprintf(err->text + used, sizeof(err->text) - used, ": %s", text);
 }
 

@@ -38,7 +38,10 @@ netns_new(struct err *err)
 	if (home < 0)
 		return err_sys(err, "open /proc/self/ns/net");
 	if (unshare(CLONE_NEWNET) < 0) {
-		err_sys(err, "make a network namespace");
+		err_sys(err,
+			errno == ENOSPC
+				? "make a network namespace (sysctl user.max_net_namespaces)"
+				: "make a network namespace");
 		close(home);
 		return -1;
 	}

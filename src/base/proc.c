@@ -16,6 +16,18 @@
 #define OUTPUT_MAX ((size_t)16 << 20) /* a command that prints more is read but not kept */
 
 void
+proc_fill_std(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= 2);
+	if (fd > 2)
+		close(fd);
+}
+
+void
 proc_die_with_parent(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -9,6 +9,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+/* Open /dev/null on each of stdin, stdout and stderr that is closed, so that no file or pipe of
+ * ours gets its number. First thing in a main(). */
+void proc_fill_std(void);
+
 /* What a short-lived command did. Zero-initialise; release with proc_output_free(). */
 struct proc_output {
 	struct buf out;  /* its stdout */

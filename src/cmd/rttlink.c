@@ -278,12 +278,15 @@ static const struct subcommand {
 	{"up", "make a link and hold it until SIGTERM or the end of stdin", up_options, run_up,
 		"Prints what is in force, then 'ready ADDRESS'; at the end what happened to "
 		"packets.\n"
+		"With tun also how late packets left (lateness_*) and how long the emulator stood\n"
+		"still (stall_max_ns; stalls: how often for more than 5 ms).\n"
 		"Try it:\n"
 		"  sudo ip netns add a; sudo ip netns add b\n"
-		"  sudo rttlink up --profile netem/wan50.yaml --near /run/netns/a --far "
+		"  sudo build/bin/rttlink up --profile netem/wan50.yaml --near /run/netns/a --far "
 		"/run/netns/b\n"
 		"and in another terminal\n"
-		"  sudo ip netns exec a ping 198.18.0.2\n"},
+		"  sudo ip netns exec a ping 198.18.0.2\n"
+		"  sudo build/bin/rttlink check --near /run/netns/a --far /run/netns/b\n"},
 	{"check", "measure a link with a UDP echo of its own", check_options, run_check,
 		"Both ends of the echo are in this process, so one clock gives both ways "
 		"apart.\n"},
@@ -344,7 +347,9 @@ main(int argc, char **argv)
 	struct err err;
 	int operands, status;
 
-	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
+	proc_fill_std();
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+		!strcmp(argv[1], "help")) {
 		usage(argc < 2 ? stderr : stdout);
 		return argc < 2 ? EXIT_USAGE : EXIT_OK;
 	}

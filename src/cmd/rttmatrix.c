@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/nearest.h"
 #include "base/opts.h"
+#include "base/proc.h"
 #include "base/units.h"
 #include "report/report.h"
 #include "run/manifest.h"
@@ -82,7 +83,7 @@ static const struct opt list_table[] = {
 };
 
 static const struct opt collate_table[] = {
-	{"output", OPT_TEXT, RUN(output), "", "DIR", 0, 0,
+	{"output", OPT_TEXT, RUN(output), NULL, "DIR", 0, 0,
 		"where matrix.csv and summary.md go; default: the run directory, with several: "
 		"."},
 	HELP_ROW,
@@ -109,6 +110,8 @@ judge(const struct report_totals *totals)
 {
 	if (totals->failed || totals->timeout || totals->invalid_link)
 		return EXIT_CELL_FAILED;
+	if (!totals->ok && totals->unsupported + totals->skipped)
+		return EXIT_MACHINE; /* nothing was measured, because it cannot be here */
 	return totals->broken ? EXIT_UNEXPECTED : EXIT_ALL_WELL;
 }
 
@@ -116,11 +119,14 @@ judge(const struct report_totals *totals)
 static enum exit_status
 rebuild(const char *const dirs[], size_t count, const char *output, bool print, struct err *err)
 {
-	enum exit_status status = EXIT_CELL_FAILED;
+	enum exit_status status = EXIT_BAD_INPUT;
 	struct report *report = report_load(dirs, count, err);
 	struct buf summary = {0};
 
-	if (!report || report_write(report, output, err) < 0)
+	if (!report)
+		goto out;
+	status = EXIT_CELL_FAILED;
+	if (report_write(report, output, err) < 0)
 		goto out;
 	status = judge(report_totals(report));
 	if (print) {
@@ -228,7 +234,7 @@ act_collate(const struct arguments *arguments, struct err *err)
 	size_t count = (size_t)arguments->operand_count;
 	const char *output = arguments->run.output;
 
-	if (!*output)
+	if (!output)
 		output = count == 1 ? dirs[0] : ".";
 	return rebuild(dirs, count, output, false, err);
 }
@@ -246,7 +252,7 @@ act_compare(const struct arguments *arguments, struct err *err)
 {
 	if (report_compare(arguments->operands[0], arguments->operands[1], arguments->csv,
 		    stdout, err) < 0)
-		return EXIT_CELL_FAILED;
+		return EXIT_BAD_INPUT;
 	return EXIT_ALL_WELL;
 }
 
@@ -266,7 +272,7 @@ static const struct subcommand subcommands[] = {
 		plain_table, act_doctor},
 	{"collate", "DIR...", "raw records -> matrix.csv and summary.md; several shards -> one",
 		1, 10000, collate_table, act_collate},
-	{"report", "DIR", "the same, and print the summary", 1, 1, plain_table, act_report},
+	{"report", "DIR", "as collate, and print the summary", 1, 1, plain_table, act_report},
 	{"compare", "A B", "two runs, cell by cell", 2, 2, compare_table, act_compare},
 	{"clean", "", "remove what a killed run left", 0, 0, clean_table, act_clean},
 };
@@ -354,8 +360,11 @@ main(int argc, char **argv)
 	struct err err = {0};
 
 	/* What is asked for? */
+	proc_fill_std();
 	signal(SIGPIPE, SIG_IGN);
-	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "help")) {
+	signal(SIGXFSZ, SIG_IGN); /* a write that says why beats a silent end */
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+		!strcmp(argv[1], "help")) {
 		usage(argc < 2 ? stderr : stdout);
 		return argc < 2 ? EXIT_BAD_INPUT : EXIT_ALL_WELL;
 	}
@@ -374,7 +383,7 @@ main(int argc, char **argv)
 		status = subcommand->act(&arguments, &err);
 	}
 	status = flush_results(status, &err);
-	if (*err.text)
+	if (status != EXIT_ALL_WELL && *err.text)
 		fprintf(stderr, "rttmatrix: %s\n", err.text);
 	opts_free(subcommand->options, &arguments);
 	return (int)status;

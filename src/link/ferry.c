@@ -15,7 +15,14 @@
  * sleep until DOZE_NS before the due time, which absorbs the late wake of a cold core; a short
  * nap until SPIN_NS before it, from which a core that was awake just now returns on time; and a
  * spin over the rest, about SPIN_NS less the nap's own lateness. The ferry never spins longer
- * than SPIN_NS for a packet, and never with nothing in flight. */
+ * than SPIN_NS for a packet, and never with nothing in flight.
+ *
+ * A ferry that is stopped, or gets no processor, sees nothing of it in its packets: those that
+ * came meanwhile waited in the TUN device and are stamped when they are read. So every turn
+ * notes when the next one has to begin: at once, or at the end of a sleep, which is LOOK_NS at
+ * most even when nothing is in flight. A turn that begins later is a stall, and a packet may
+ * have waited that long unseen, or LOOK_NS longer, if the stall began right after the ferry
+ * fell asleep. */
 #include "link/ferry.h"
 
 #include <errno.h>
@@ -30,6 +37,9 @@
 
 #define SPIN_NS (60 * NS_PER_US)
 #define DOZE_NS (400 * NS_PER_US)
+
+/* The longest sleep: how much of a stall may go unnoticed, bought with 100 wakes a second. */
+#define LOOK_NS (10 * NS_PER_MS)
 
 /* How many packets one direction may move before the other gets its turn. */
 #define BATCH 32
@@ -51,6 +61,8 @@ struct ferry {
 	struct way ways[DIRECTIONS];
 	struct packet_pool pool;
 	struct lateness lateness;
+	struct ferry_stalls stalls;
+	int64_t look_ns; /* when the next turn has to begin */
 };
 
 struct ferry *
@@ -79,6 +91,7 @@ ferry_shape(struct ferry *ferry, const struct impairment path[static DIRECTIONS]
 		way->chatter = 0;
 	}
 	ferry->lateness = (struct lateness){0};
+	ferry->stalls = (struct ferry_stalls){0};
 }
 
 struct chain *
@@ -182,8 +195,20 @@ wake_time(int64_t due_ns, int64_t now_ns)
 	return due_ns - SPIN_NS;
 }
 
-/* Sleep until a packet comes, `stop_fd` can be read, or it is time to spin for the next due
- * one. Returns true when to stop. */
+/* We are awake at `now_ns`: is that when we should be? */
+static void
+note_stall(struct ferry *ferry, int64_t now_ns)
+{
+	int64_t stall_ns = now_ns - ferry->look_ns;
+
+	if (stall_ns > ferry->stalls.max_ns)
+		ferry->stalls.max_ns = stall_ns;
+	ferry->stalls.count += stall_ns > FERRY_STALL_NS;
+	ferry->look_ns = now_ns;
+}
+
+/* Sleep until a packet comes, `stop_fd` can be read, it is time to spin for the next due one,
+ * or LOOK_NS have passed. Returns true when to stop. */
 static bool
 rest(struct ferry *ferry, int stop_fd)
 {
@@ -192,15 +217,17 @@ rest(struct ferry *ferry, int stop_fd)
 		{ferry->ways[UP].from, POLLIN, 0},
 		{ferry->ways[DOWN].from, POLLIN, 0},
 	};
-	int64_t due_ns = next_due(ferry), now_ns = clock_now(), wait_ns;
-	struct timespec timeout;
+	int64_t now_ns = clock_now(), wait_ns = wake_time(next_due(ferry), now_ns) - now_ns;
+	struct timespec timeout = {0};
 
-	wait_ns = due_ns == INT64_MAX ? INT64_MAX : wake_time(due_ns, now_ns) - now_ns;
+	note_stall(ferry, now_ns);
 	if (wait_ns <= 0)
 		return false;
-	timeout.tv_sec = (time_t)(wait_ns / NS_PER_S);
-	timeout.tv_nsec = (long)(wait_ns % NS_PER_S);
-	return ppoll(fds, 3, due_ns == INT64_MAX ? NULL : &timeout, NULL) > 0 && fds[0].revents;
+	if (wait_ns > LOOK_NS)
+		wait_ns = LOOK_NS;
+	ferry->look_ns = now_ns + wait_ns;
+	timeout.tv_nsec = (long)wait_ns;
+	return ppoll(fds, 3, &timeout, NULL) > 0 && fds[0].revents;
 }
 
 static bool
@@ -214,27 +241,36 @@ should_stop(int stop_fd)
 int
 ferry_run(struct ferry *ferry, int stop_fd, struct err *err)
 {
-	int64_t check_ns = clock_now() + STOP_CHECK_NS;
+	int64_t now_ns = clock_now(), check_ns = now_ns + STOP_CHECK_NS;
+	bool stop = false;
 
-	for (;;) {
+	ferry->look_ns = now_ns;
+	while (!stop) {
 		int moved = move(ferry);
 
 		if (moved < 0)
 			return err_sys(err, "the link broke: a TUN device is gone or down");
-		if (moved == 0 && rest(ferry, stop_fd))
-			return 0;
-		if (clock_now() < check_ns)
+		stop = moved == 0 && rest(ferry, stop_fd);
+		now_ns = clock_now();
+		note_stall(ferry, now_ns);
+		if (now_ns < check_ns)
 			continue;
-		if (should_stop(stop_fd))
-			return 0;
-		check_ns = clock_now() + STOP_CHECK_NS;
+		stop = stop || should_stop(stop_fd);
+		check_ns = now_ns + STOP_CHECK_NS;
 	}
+	return 0;
 }
 
 const struct lateness *
 ferry_lateness(const struct ferry *ferry)
 {
 	return &ferry->lateness;
+}
+
+const struct ferry_stalls *
+ferry_stalls(const struct ferry *ferry)
+{
+	return &ferry->stalls;
 }
 
 void

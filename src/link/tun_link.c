@@ -115,6 +115,7 @@ tun_link_count(struct link *link, struct link_counters *counters, struct err *er
 {
 	struct tun_link *self = link->state;
 	const struct lateness *lateness = ferry_lateness(self->ferry);
+	const struct ferry_stalls *stalls = ferry_stalls(self->ferry);
 
 	for (enum direction i = UP; i < DIRECTIONS; i++) {
 		struct ferry_counters ferry;
@@ -133,6 +134,8 @@ tun_link_count(struct link *link, struct link_counters *counters, struct err *er
 	link_info(link, "lateness_p50_ns", "%lld", (long long)lateness_quantile(lateness, 500));
 	link_info(link, "lateness_p99_ns", "%lld", (long long)lateness_quantile(lateness, 990));
 	link_info(link, "lateness_max_ns", "%lld", (long long)lateness->max_ns);
+	link_info(link, "stall_max_ns", "%lld", (long long)stalls->max_ns);
+	link_info(link, "stalls", "%lld", (long long)stalls->count);
 	return 0;
 }
 

@@ -155,8 +155,9 @@ serve(const struct probe_call *call, struct err *err)
 	if (status)
 		return status;
 	raise_file_limit();
-	if (server_run(&echo.server, call, err) < 0)
-		return -1;
+	status = server_run(&echo.server, call, err);
+	if (status)
+		return status;
 	record_count(stdout, "connections", echo.server.accepted);
 	if (!echo.asked)
 		return 0;

@@ -231,8 +231,8 @@ serve(const struct probe_call *call, struct err *err)
 	status = server_run(&site.server, call, err);
 	for (int kind = 0; kind < REPLY_KINDS; kind++)
 		buf_free(&site.replies[kind]);
-	if (status < 0)
-		return -1;
+	if (status)
+		return status;
 	record_count(stdout, "connections", site.server.accepted);
 	record_count(stdout, "requests", site.requests);
 	return 0;

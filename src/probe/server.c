@@ -240,8 +240,12 @@ server_run(struct server *server, const struct probe_call *call, struct err *err
 	int status;
 
 	server->listen_fd = tcp_listen(&call->addr, BACKLOG, &server->bound, err);
-	if (server->listen_fd < 0)
-		return -1;
+	if (server->listen_fd < 0) {
+		bool no_family = errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT;
+
+		return no_family && addr_family(&call->addr) == AF_INET6 ? PROBE_UNSUPPORTED
+									 : -1;
+	}
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (server->epoll_fd < 0 ||
 		watch_own(server, server->listen_fd, &server->listen_fd) < 0 ||

@@ -50,7 +50,8 @@ struct server {
 	struct session *sessions;
 };
 
-/* Listen, announce, serve until call->stop_fd (0) or the deadline (-1). Prints no counters. */
+/* Listen, announce, serve until call->stop_fd (0) or the deadline (-1). Prints no counters.
+ * PROBE_UNSUPPORTED when it is to listen on IPv6 and there is none. */
 int server_run(struct server *server, const struct probe_call *call, struct err *err);
 
 /* Forget the first `len` bytes of the input. */

@@ -67,7 +67,7 @@ backends_choose(
 	}
 	if (tun->works && (any || !strcmp(name, "tun"))) {
 		if (any)
-			err_set(why, "link tun: no netem here (%s)", netem->reason);
+			err_set(why, "link tun: our emulator, since %s", netem->reason);
 		else
 			err_set(why, "link tun: as asked");
 		return "tun";

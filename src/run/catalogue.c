@@ -36,9 +36,8 @@ probe_desc_free(struct probe_desc *probe)
 	*probe = (struct probe_desc){0};
 }
 
-/* Run one binary's `describe` and parse it. */
-static int
-ask(const char *path, const char *name, struct probe_desc *probe, struct err *err)
+int
+catalogue_ask(const char *path, const char *name, struct probe_desc *probe, struct err *err)
 {
 	const char *const argv[] = {path, "describe", NULL};
 	struct proc_output output = {0};
@@ -75,7 +74,7 @@ catalogue_load(const char *folder, struct catalogue *catalogue, struct err *err)
 	struct dirent **names = NULL;
 	int count, status = 0;
 
-	*catalogue = (struct catalogue){0};
+	*catalogue = (struct catalogue){.ask_commands = true};
 	count = scandir(folder, &names, is_probe, alphasort);
 	if (count < 0)
 		return err_sys(err, "read folder %s", folder);
@@ -84,7 +83,7 @@ catalogue_load(const char *folder, struct catalogue *catalogue, struct err *err)
 		char *path = alloc_printf("%s/%s", folder, names[i]->d_name);
 
 		if (access(path, X_OK) == 0) {
-			status = ask(path, names[i]->d_name + strlen(PREFIX),
+			status = catalogue_ask(path, names[i]->d_name + strlen(PREFIX),
 				&catalogue->probes[catalogue->count], err);
 			catalogue->count += !status;
 		}

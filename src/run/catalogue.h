@@ -2,6 +2,7 @@
 #ifndef RUN_CATALOGUE_H
 #define RUN_CATALOGUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -25,6 +26,7 @@ struct probe_desc {
 };
 
 struct catalogue {
+	bool ask_commands; /* may programs named by `command:` be asked, that is, executed? */
 	struct probe_desc *probes;
 	size_t count;
 };
@@ -32,6 +34,10 @@ struct catalogue {
 /* Ask every executable `folder`/probe-*; sorted by name. -1 when the folder cannot be read or a
  * probe does not answer as docker/CONTRACT.md says. */
 int catalogue_load(const char *folder, struct catalogue *catalogue, struct err *err);
+
+/* Ask one program. -1 when it does not answer as docker/CONTRACT.md says. */
+int catalogue_ask(
+	const char *path, const char *name, struct probe_desc *probe, struct err *err);
 
 /* Parse what one `describe` printed. */
 int catalogue_parse(

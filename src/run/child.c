@@ -7,7 +7,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,10 +17,12 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/proc.h"
 
 #define LOG_MAX ((rlim_t)64 << 20)
 #define SET_MAX 4
+#define STRAY_ROUNDS 1000 /* more processes than that one after the other: give up */
 
 static volatile sig_atomic_t stop_asked;
 
@@ -42,14 +46,17 @@ stop_signals(sigset_t *set)
 void
 child_catch_stop(void)
 {
-	struct sigaction action = {.sa_handler = on_stop};
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	struct sigaction action = {.sa_handler = on_stop}, before;
 	sigset_t set;
 
 	stop_signals(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		sigaction(signals[i], NULL, &before);
+		if (before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
 }
 
 bool
@@ -93,6 +100,7 @@ become(const struct child_spec *spec, pid_t parent, int in, int out, int log)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGHUP, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execvp(spec->argv[0], (char *const *)(const void *)spec->argv);
 }
@@ -300,6 +308,39 @@ child_free(struct child *child)
 		close(child->pidfd);
 	buf_free(&child->out);
 	*child = (struct child){.pidfd = -1, .out_fd = -1};
+}
+
+void
+child_adopt_strays(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void
+child_end_strays(void)
+{
+	char *path = alloc_printf("/proc/self/task/%ld/children", (long)getpid());
+	struct buf children = {0};
+
+	/* What a killed one leaves comes to us in turn. */
+	for (int round = 0; round < STRAY_ROUNDS; round++) {
+		char *at = NULL, *rest;
+
+		buf_clear(&children);
+		if (file_read(path, 65536, &children, NULL) == 0)
+			at = children.data;
+		for (rest = at; at && *at; at = rest) {
+			long pid = strtol(at, &rest, 10);
+
+			if (rest == at)
+				break;
+			kill((pid_t)pid, SIGKILL);
+		}
+		if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
+			break;
+	}
+	buf_free(&children);
+	free(path);
 }
 
 const char *

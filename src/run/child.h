@@ -55,10 +55,18 @@ bool child_stop(struct child *child, int64_t grace_ns);
 /* Close and free; stops it first, at once, if it still runs. */
 void child_free(struct child *child);
 
+/* Take over whatever a child of ours leaves behind when it ends, however it hid: a daemon of a
+ * foreign probe too. For a process of its own; see child_end_strays(). */
+void child_adopt_strays(void);
+
+/* Kill and reap every process that is still below us. */
+void child_end_strays(void);
+
 /* The text behind "ready " in what it printed; "" if none. Points into a static buffer. */
 const char *child_ready_text(const struct child *child);
 
-/* From now on SIGTERM, SIGINT and SIGHUP make child_wait() return CHILD_STOPPED. */
+/* From now on SIGTERM, SIGINT and SIGHUP make child_wait() return CHILD_STOPPED; those that
+ * were ignored (nohup) stay so. */
 void child_catch_stop(void);
 bool child_stop_asked(void);
 

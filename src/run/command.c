@@ -18,6 +18,8 @@
 #define ECHO_INTERVAL "2ms"
 #define ECHO_CLOSED_NS 2000000
 
+#define SERVER_LONGER_NS INT64_C(10000000000)
+
 void
 command_add(struct command *command, const char *fmt, ...)
 {
@@ -65,9 +67,9 @@ add_program(struct command *command, const struct cell *cell, const char *bin)
 }
 
 static void
-add_options(struct command *command, const struct cell *cell)
+add_options(struct command *command, const struct cell *cell, int64_t deadline_ns)
 {
-	add_duration(command, "--deadline", cell->deadline_ns);
+	add_duration(command, "--deadline", deadline_ns);
 	for (size_t i = 0; i < cell->options.count; i++)
 		command_add(command, "%s=%s", cell->options.items[i].name,
 			cell->options.items[i].value);
@@ -89,7 +91,8 @@ command_serve(struct command *command, const struct cell *cell, const char *bin)
 	command_add(command, "serve");
 	command_add(command, "--listen");
 	command_add(command, "%s", listen_address(cell));
-	add_options(command, cell);
+	/* It starts first and ends last: a hang is to be found by the client. */
+	add_options(command, cell, cell->deadline_ns + SERVER_LONGER_NS);
 }
 
 void
@@ -101,7 +104,7 @@ command_run(struct command *command, const struct cell *cell, const char *bin, c
 	command_add(command, "%s", peer);
 	command_add(command, "--samples");
 	command_add(command, "%" PRId64, cell->samples);
-	add_options(command, cell);
+	add_options(command, cell, cell->deadline_ns);
 }
 
 static void

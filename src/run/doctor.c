@@ -58,8 +58,10 @@ run_doctor(const char *bin, FILE *out, struct err *err)
 		line(out, "link", false, err->text);
 		return false;
 	}
-	line(out, "link netem", backends.netem.works, backends.netem.reason);
-	line(out, "link tun", backends.tun.works, backends.tun.reason);
+	line(out, "link netem", backends.netem.works,
+		backends.netem.works ? "the kernel's own" : backends.netem.reason);
+	line(out, "link tun", backends.tun.works,
+		backends.tun.works ? "our emulator" : backends.tun.reason);
 	check_awake(out);
 	links = backends.netem.works || backends.tun.works;
 	if (netns && links)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -45,12 +47,52 @@ unknown_probe(struct reading *reading, const struct conf_node *node)
 	return conf_place(&reading->doc, node, reading->err);
 }
 
+/* A name is looked up in PATH when it is started; a path is taken from the matrix's folder, so
+ * that it means the same from wherever the runner is called. */
+static int
+read_command(struct reading *reading, const struct conf_node *node, struct entry *entry)
+{
+	const char *slash = strrchr(reading->doc.file, '/');
+	struct stat st;
+
+	if (!strchr(node->text, '/') || *node->text == '/' || !slash)
+		entry->command = alloc_text(node->text);
+	else
+		entry->command = alloc_printf("%.*s/%s", (int)(slash - reading->doc.file),
+			reading->doc.file, node->text);
+	if (!strchr(node->text, '/'))
+		return 0;
+	if (stat(entry->command, &st) == 0 && S_ISREG(st.st_mode) &&
+		access(entry->command, X_OK) == 0)
+		return 0;
+	return conf_error(&reading->doc, node, reading->err,
+		"command '%s' is not an executable file", entry->command);
+}
+
+/* A command that describes itself is checked like our own probes, one that does not is not. */
+static void
+ask_command(struct reading *reading, struct entry *entry)
+{
+	struct probe_desc own = {0};
+
+	if (!reading->catalogue->ask_commands ||
+		catalogue_ask(entry->command, entry->probe, &own, NULL) < 0) {
+		probe_desc_free(&own);
+		return;
+	}
+	entry->own = alloc_zero(1, sizeof(own));
+	*entry->own = own;
+	entry->desc = entry->own;
+}
+
 static int
 read_probe(struct reading *reading, const struct entry_keys *keys, struct entry *entry)
 {
 	entry->probe = keys->probe->text;
 	if (keys->command) {
-		entry->command = keys->command->text;
+		if (read_command(reading, keys->command, entry) < 0)
+			return -1;
+		ask_command(reading, entry);
 		return matrix_check_name(reading, keys->probe, "probe");
 	}
 	entry->desc = catalogue_find(reading->catalogue, entry->probe);
@@ -166,6 +208,10 @@ entry_read(struct reading *reading, const struct conf_node *node, struct entry *
 void
 entry_free(struct entry *entry)
 {
+	free(entry->command);
+	if (entry->own)
+		probe_desc_free(entry->own);
+	free(entry->own);
 	free(entry->axes);
 	free(entry->profiles);
 	free(entry->samples);

@@ -39,9 +39,11 @@ struct axis {
 struct entry {
 	const struct conf_node *at;
 	const char *probe;
-	const char *command;           /* NULL: our own probe */
-	const struct probe_desc *desc; /* NULL for a command: nothing known about it */
-	struct axis *axes;             /* in the file's order */
+	char *command;          /* to be executed as it stands; owned; NULL: our own probe */
+	struct probe_desc *own; /* what the command says of itself; owned; NULL: nothing */
+	const struct probe_desc
+		*desc;     /* of our probe, or `own`; NULL: unknown, nothing is checked */
+	struct axis *axes; /* in the file's order */
 	size_t axis_count;
 	const struct conf_node *exclude; /* may be NULL */
 	const struct profile **profiles;

@@ -79,6 +79,15 @@ parse_real(const char *text, double *value, struct err *err)
 	return 0;
 }
 
+static int
+parse_any(const char *text, int64_t *number, struct err *err)
+{
+	if (units_parse(UNIT_DURATION, text, number, NULL) == 0 ||
+		units_parse(UNIT_SIZE, text, number, NULL) == 0)
+		return 0;
+	return units_parse_count(text, number, err);
+}
+
 /* A value in the unit of its metric; of an unknown metric, in whatever unit it carries. */
 static int
 parse_value(const struct metric *metric, const char *text, double *value, struct err *err)
@@ -87,11 +96,7 @@ parse_value(const struct metric *metric, const char *text, double *value, struct
 	int status;
 
 	if (!metric->known)
-		status = units_parse_count(text, &number, err) == 0 ||
-					 units_parse(UNIT_DURATION, text, &number, NULL) == 0 ||
-					 units_parse(UNIT_SIZE, text, &number, NULL) == 0
-				 ? 0
-				 : -1;
+		status = parse_any(text, &number, err);
 	else if (metric->unit == RECORD_NS)
 		status = units_parse(UNIT_DURATION, text, &number, err);
 	else if (metric->unit == RECORD_COUNT_UNIT)

@@ -116,7 +116,7 @@ digest(const char *path)
 }
 
 static json_t *
-binary_facts(const char *bin, const struct catalogue *catalogue)
+binary_facts(const char *bin, const struct catalogue *catalogue, const struct matrix *matrix)
 {
 	json_t *all = json_object();
 	char *rttlink = alloc_printf("%s/rttlink", bin);
@@ -129,6 +129,12 @@ binary_facts(const char *bin, const struct catalogue *catalogue)
 
 		json_object_set_new(all, name, digest(probe->path));
 		free(name);
+	}
+	for (size_t i = 0; i < matrix->cell_count; i++) {
+		const char *command = matrix->cells[i].command;
+
+		if (command && !json_object_get(all, command))
+			json_object_set_new(all, command, digest(command));
 	}
 	return all;
 }
@@ -152,7 +158,7 @@ command_line(const char *const argv[])
 }
 
 json_t *
-facts_collect(const char *bin, const struct catalogue *catalogue)
+facts_collect(const char *bin, const struct catalogue *catalogue, const struct matrix *matrix)
 {
 	const char *const git[] = {"git", "-C", bin, "describe", "--always", "--dirty",
 		"--abbrev=40", "--exclude=*", NULL};
@@ -175,6 +181,6 @@ facts_collect(const char *bin, const struct catalogue *catalogue)
 	json_object_set_new(facts, "tc", command_line(tc));
 	json_object_set_new(facts, "compiler", json_string(__VERSION__));
 	json_object_set_new(facts, "libraries", libraries);
-	json_object_set_new(facts, "binaries", binary_facts(bin, catalogue));
+	json_object_set_new(facts, "binaries", binary_facts(bin, catalogue, matrix));
 	return facts;
 }

@@ -5,11 +5,13 @@
 #include <jansson.h>
 
 #include "run/catalogue.h"
+#include "run/matrix.h"
 
 /* The "system" object of the manifest: kernel, CPU, cores, clock source, sysctls, library
- * versions, git commit, SHA-256 of every binary in `bin`. What cannot be found out is null.
- * The caller owns the reference. */
-json_t *facts_collect(const char *bin, const struct catalogue *catalogue);
+ * versions, git commit, SHA-256 of every binary in `bin` and of every `command:`. What cannot
+ * be found out is null. The caller owns the reference. */
+json_t *facts_collect(
+	const char *bin, const struct catalogue *catalogue, const struct matrix *matrix);
 
 /* Now, as RFC 3339 in UTC with seconds: "2026-11-30T17:00:00Z". */
 #define FACTS_TIME_SIZE 32

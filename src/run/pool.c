@@ -149,7 +149,7 @@ start_worker(struct pool *pool, size_t turn)
 	return 0;
 }
 
-/* A worker died without an outcome: write one in its place. */
+/* A worker ended without an outcome, and nobody here told it to: write one in its place. */
 static void
 write_lost(struct pool *pool, size_t turn, int wait_status)
 {
@@ -226,7 +226,7 @@ finish_worker(struct pool *pool, struct worker *worker)
 	waitpid(worker->pid, &wait_status, 0);
 	if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == WORKER_BROKEN)
 		note_broken(pool, worker);
-	else if (WIFSIGNALED(wait_status) && !child_stop_asked() && !pool->broken)
+	else if (proc_status(wait_status) && !child_stop_asked() && !pool->broken)
 		write_lost(pool, worker->turn, wait_status);
 	take_outcome(pool, worker);
 	close(worker->pidfd);

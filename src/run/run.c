@@ -1,6 +1,7 @@
 /* Reads a matrix, chooses where and over which link it runs, and runs it. */
 #include "run/run.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "run/manifest.h"
 #include "run/pool.h"
 #include "run/rundir.h"
+
+#define TURNS_MAX 100000 /* days of measuring, and some 10 MB of manifest */
 
 char *
 run_own_folder(struct err *err)
@@ -73,7 +76,13 @@ apply_options(const struct run_options *options, struct matrix *matrix, struct e
 	if (matrix_select(matrix, options->select.values, options->select.count,
 		    options->exclude.values, options->exclude.count, err) < 0)
 		return -1;
-	return options->shard ? matrix_shard(matrix, options->shard, err) : 0;
+	if (options->shard && matrix_shard(matrix, options->shard, err) < 0)
+		return -1;
+	if ((int64_t)matrix->cell_count * matrix->repeats > TURNS_MAX)
+		return err_set(err,
+			"%s: %zu cells x %" PRId64 " repeats are more than %d turns",
+			matrix->file, matrix->cell_count, matrix->repeats, TURNS_MAX);
+	return 0;
 }
 
 enum exit_status
@@ -169,10 +178,11 @@ choose(const struct run_input *input, const struct run_options *options,
 }
 
 static enum exit_status
-exit_of(enum pool_end end, struct err *err)
+exit_of(enum pool_end end, const struct progress *progress, const char *dir, struct err *err)
 {
 	if (end == POOL_INTERRUPTED)
-		err_set(err, "interrupted");
+		err_set(err, "interrupted; %zu of %zu turns are kept in %s", progress->done,
+			progress->total, dir);
 	return end == POOL_DONE          ? EXIT_ALL_WELL
 	       : end == POOL_INTERRUPTED ? EXIT_INTERRUPTED
 					 : EXIT_CELL_FAILED;
@@ -188,7 +198,7 @@ run_in(struct run_input *input, const char *output, struct pool_setup *setup,
 		.schedule = setup->schedule,
 		.runtime = setup->runtime->name,
 		.link = setup->link,
-		.system = facts_collect(input->bin, &input->catalogue),
+		.system = facts_collect(input->bin, &input->catalogue, &input->matrix),
 	};
 	enum exit_status status = EXIT_CELL_FAILED;
 	char end[FACTS_TIME_SIZE], *made = rundir_create(output, &input->matrix, err);
@@ -204,7 +214,7 @@ run_in(struct run_input *input, const char *output, struct pool_setup *setup,
 		goto out;
 	progress_note(progress, "results in %s", made);
 	pool_end = pool_run(setup, progress, err);
-	status = exit_of(pool_end, err);
+	status = exit_of(pool_end, progress, made, err);
 	facts_time(end);
 	if (pool_end != POOL_BROKEN &&
 		manifest_write(&facts, end, pool_end == POOL_DONE, err) < 0)

@@ -94,15 +94,15 @@ static int
 run_client(struct turn_state *turn)
 {
 	const struct cell *cell = turn->plan->cell;
-	int64_t start_ns = clock_now();
 	struct command command = {0};
 	int status;
 
+	turn->client_start_ns = clock_now();
 	command_run(&command, cell, turn->plan->bin, child_ready_text(&turn->server));
 	if (turn_start(turn, &turn->client, "client", &command, turn->place.near, false) < 0)
 		return -1;
 	status = turn_await(turn, &turn->client, false, cell->deadline_ns, GRACE_NS);
-	turn->client_ns = clock_now() - start_ns;
+	turn->client_ns = clock_now() - turn->client_start_ns;
 	return status;
 }
 
@@ -141,6 +141,10 @@ take_link_down(struct turn_state *turn)
 		return turn_fail_exit(turn, &turn->link);
 	if (verdict_drops(&turn->link.out, turn->plan->cell->profile, &err) < 0)
 		return turn_fail(turn, STATUS_INVALID_LINK, "%s", err.text);
+	if (verdict_stalls(&turn->link.out, turn->plan->cell->profile, &err) < 0) {
+		turn->off_target = true;
+		return turn_fail(turn, STATUS_INVALID_LINK, "%s", err.text);
+	}
 	return 0;
 }
 
@@ -160,6 +164,7 @@ release(struct turn_state *turn)
 	child_free(&turn->client);
 	child_free(&turn->server);
 	child_free(&turn->link);
+	child_end_strays();
 	turn->plan->runtime->close(&turn->place);
 	for (int i = 0; i < ECHO_TIMES; i++)
 		buf_free(&turn->echo[i]);
@@ -190,6 +195,8 @@ turn_run(const struct turn_plan *plan, struct err *err)
 		.start_ns = clock_now(),
 	};
 	int status = file_mkdirs(turn.folder, err);
+
+	child_adopt_strays();
 
 	for (size_t i = 0; status == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
 		if (steps[i](&turn) < 0)

@@ -53,6 +53,9 @@ turn_fail_exit(struct turn_state *turn, const struct child *child)
 	char *words = last_words(turn, child->what);
 	enum cell_status status = child->status == 77 ? STATUS_UNSUPPORTED : STATUS_FAILED;
 
+	if (child == &turn->client && status == STATUS_FAILED &&
+		clock_now() - turn->client_start_ns >= turn->plan->cell->deadline_ns)
+		status = STATUS_TIMEOUT; /* it ended itself, at its deadline */
 	if (child == &turn->link && *child_ready_text(child))
 		status = STATUS_INVALID_LINK; /* it was there, and broke under the cell */
 	if (child->overflow)

@@ -20,11 +20,12 @@ struct turn_state {
 	char *folder;
 	struct place place;
 	struct child link, server, client;
-	struct buf echo[ECHO_TIMES];           /* what `rttlink check` printed */
-	int64_t start_ns, client_ns, check_ns; /* start; spent in the client, in link checks */
+	struct buf echo[ECHO_TIMES]; /* what `rttlink check` printed */
+	int64_t start_ns, client_start_ns;
+	int64_t client_ns, check_ns; /* spent in the client, in link checks */
 	enum cell_status status;
 	struct err reason; /* of a status that is not ok */
-	bool off_target;   /* the link was there, but its echo was not what the profile says */
+	bool off_target;   /* the link was there, but not what the profile says */
 	bool stopped;      /* a signal told us to */
 };
 

@@ -26,4 +26,12 @@ int verdict_echo(const struct buf *check, const struct profile *profile, struct 
  * of the profile explains (a queue may drop only where there is a rate). */
 int verdict_drops(const struct buf *link, const struct profile *profile, struct err *err);
 
+/* The longest stall of the emulator that is believed: 20 ms or 5% of the profile's RTT,
+ * whichever is larger. */
+int64_t verdict_stall_limit_ns(const struct profile *profile);
+
+/* Judge the longest stall in the output of `rttlink up`: -1 with the reason when packets may
+ * have waited unseen for longer than the limit. A link without an emulator tells none. */
+int verdict_stalls(const struct buf *link, const struct profile *profile, struct err *err);
+
 #endif

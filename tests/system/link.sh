@@ -126,6 +126,8 @@ between "counted: packets up" "$(counter up_packets)" 70 100
 equal "counted: lost" "$(counter up_lost)$(counter down_lost)" 00
 equal "counted: dropped" "$(counter up_dropped)$(counter down_dropped)" 00
 check "lateness is told" grep -Eq '^info lateness_p99_ns [0-9]+$' "$tmp/link.txt"
+check "the longest stall is told" grep -Eq '^info stall_max_ns [0-9]+$' "$tmp/link.txt"
+check "… and how many there were" grep -Eq '^info stalls [0-9]+$' "$tmp/link.txt"
 equal "SIGTERM: no device is left" "$(has_device "$near" || has_device "$far" || echo none)" none
 exec 7>&-
 
@@ -177,6 +179,20 @@ ping_near -f -c 60 -l 60 -s 1400 -W 0.3 -q >"$tmp/ping.txt"
 link_down
 between "a full queue drops" "$(counter up_dropped)" 30 45
 equal "… and loses nothing" "$(counter up_lost)" 0
+
+# --- the emulator is stopped: its packets hide it, its loop does not
+namespaces
+link_up lossy --seed 1
+for held in 300 60; do
+	kill -STOP "$link"
+	read -r -t "0.$(printf '%03d' $held)" _ <> <(:)
+	kill -CONT "$link"
+	measure --count 3
+done
+link_down
+stall=$(awk '$2 == "stall_max_ns" { print int($3 / 1000000) }' "$tmp/link.txt")
+between "stopped for 300 ms: the stall, ms" "$stall" 289 600
+between "stopped twice: stalls" "$(awk '$2 == "stalls" { print $3 }' "$tmp/link.txt")" 2 50
 
 # --- the end: EOF on stdin; a word there is not the end
 namespaces

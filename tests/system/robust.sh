@@ -101,12 +101,34 @@ EOF
 
 # start_long OUTPUT: in the background, waits until one cell is done and a linked one runs
 start_long() {
-	"$BIN/rttmatrix" run "$tmp/long.yaml" --output "$1" >"$tmp/long.out" 2>"$tmp/long.err" &
+	# Shells start background processes deaf to SIGINT.
+	env --default-signal=INT "$BIN/rttmatrix" run "$tmp/long.yaml" --output "$1" \
+		>"$tmp/long.out" 2>"$tmp/long.err" &
 	runner=$!
 	until_true 20 grep -q '^\[ *1/6\] ok' "$tmp/long.err" &&
 		until_true 20 sh -c "ls $1/latest/cells/handshake/*/far/4/*/server.log" &&
 		until_true 20 pgrep -f 'probe-handshake run --peer 198.18'
 }
+
+# A worker that is ended from outside is a failed turn, however politely it was asked.
+start_long "$tmp/worker"
+pkill -TERM -P "$runner"
+wait "$runner"
+equal 'a worker ended from outside: exits 1' $? 1
+check 'a worker ended from outside: its row says so' grep -q 'failed,.*ended from outside' \
+	"$tmp/worker/latest/matrix.csv"
+
+# What was told to ignore SIGHUP goes on.
+(
+	trap '' HUP
+	exec "$BIN/rttmatrix" run "$tmp/long.yaml" --repeats 1 --output "$tmp/hup" \
+		>/dev/null 2>"$tmp/hup.err"
+) &
+runner=$!
+until_true 20 pgrep -f "$tmp/hup|$BIN/probe-handshake run"
+kill -HUP "$runner"
+wait "$runner"
+equal 'nohup is respected' $? 0
 
 for signal in INT TERM; do
 	start_long "$tmp/$signal"
@@ -153,6 +175,46 @@ wait "$runner"
 equal 'a dead link: exits 1' $? 1
 check 'a dead link: invalid_link' grep -q 'invalid_link,.*the link was ended by signal 9' \
 	"$tmp/link/latest/matrix.csv"
+
+# A probe that leaves a daemon behind, in a session of its own.
+cat >"$tmp/daemon" <<'EOF'
+#!/bin/sh
+if [ "$1" = serve ]; then
+	setsid sleep 7313 >/dev/null 2>&1 &
+	trap 'exit 0' TERM
+	echo 'ready 127.0.0.1:1'
+	while :; do sleep 0.02; done
+fi
+echo 'sample thing ns 1000'
+EOF
+chmod +x "$tmp/daemon"
+{
+	printf 'schema: 1\nname: daemon\nrepeats: 1\nprofiles: [localhost]\nsamples: 1\n'
+	printf 'cells:\n  - probe: odd\n    command: ./daemon\n'
+} >"$tmp/daemon.yaml"
+(cd / && "$BIN/rttmatrix" run "$tmp/daemon.yaml" --output "$tmp/out" --quiet) >/dev/null 2>&1
+equal 'a command is found beside its matrix' $? 0
+check 'a daemon does not outlive its turn' sh -c '! pgrep -f "sleep 731[3]"'
+sed "s/daemon\$/nothing/" "$tmp/daemon.yaml" >"$tmp/absent.yaml"
+"$BIN/rttmatrix" check "$tmp/absent.yaml" >/dev/null 2>"$tmp/err"
+equal 'a command that is not there exits 2' $? 2
+check 'and is named with its place' grep -q ":8:14: command '.*nothing' is not an executable" "$tmp/err"
+
+# Odd descriptors and limits end in an answer.
+"$BIN/rttmatrix" check "$tmp/long.yaml" <&- >&- 2>"$tmp/err"
+check 'stdin and stdout closed: no false alarm' sh -c "! grep -q describe $tmp/err"
+(
+	ulimit -f 1
+	"$BIN/rttmatrix" run "$tmp/long.yaml" --output "$tmp/small" >/dev/null 2>"$tmp/err"
+	exit $?
+)
+equal 'a file size limit exits 1' $? 1
+check 'and is named' grep -q 'File too large' "$tmp/err"
+(
+	ulimit -n 24
+	timeout 60 "$BIN/rttmatrix" run "$tmp/daemon.yaml" --output "$tmp/few" --quiet >/dev/null 2>&1
+)
+equal 'few descriptors are enough' $? 0
 
 # Results that cannot be written.
 "$BIN/rttmatrix" run "$tmp/long.yaml" --output /proc/none >"$tmp/stdout" 2>"$tmp/err"

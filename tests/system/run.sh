@@ -131,6 +131,48 @@ equal 'host: linked cells are skipped' \
 equal 'host: loopback cells are ok' \
 	"$(column "$tmp/host/latest/matrix.csv" profile=localhost status | sort -u)" ok
 
+"$BIN/rttmatrix" run "$tmp/small.yaml" --runtime host --select '*/far/*' --output "$tmp/host" \
+	--quiet >/dev/null 2>&1
+equal 'host: nothing measured exits 4' $? 4
+
+# The example of the contract stands in a matrix like any probe of ours, checks included.
+cp "$TOP/docker/example-probe.py" "$tmp/my-probe.py"
+cat >"$tmp/mine.yaml" <<'EOF'
+schema: 1
+name: mine
+repeats: 2
+profiles: [localhost, far]
+families: [4, 6]
+samples: 10
+cells:
+  - probe: mine
+    command: ./my-probe.py
+    vary: { size: [64, 1400] }
+    expect:
+      - { metric: echo, profile: far, rtts: [0.95, 1.20] }
+      - { metric: echoed, equals: samples }
+EOF
+check 'the example probe runs in a matrix' "$BIN/rttmatrix" run "$tmp/mine.yaml" \
+	--output "$tmp/mine" --quiet
+equal 'its digest is in the manifest' "$(jq -r '.system.binaries | to_entries[] |
+	select(.key | endswith("my-probe.py")) | .value' "$tmp/mine/latest/manifest.json")" \
+	"$(sha256sum <"$tmp/my-probe.py" | cut -d ' ' -f 1)"
+sed 's/size:/szie:/' "$tmp/mine.yaml" >"$tmp/typo.yaml"
+"$BIN/rttmatrix" check "$tmp/typo.yaml" >/dev/null 2>"$tmp/err"
+equal 'what it does not take is refused' $? 2
+check 'with the nearest name' grep -q "did you mean 'size'" "$tmp/err"
+
+# What the README shows is right.
+mkdir "$tmp/readme" "$tmp/readme/netem"
+cp "$TOP"/netem/*.yaml "$tmp/readme/netem"
+awk -v out="$tmp/readme" '/^```yaml/ { file = out "/" ++n ".yaml"; next } /^```/ { file = "" }
+	file { print > file }' "$TOP/README.md"
+check 'the matrix of the README' "$BIN/rttmatrix" check "$tmp/readme/1.yaml"
+mv "$tmp/readme/2.yaml" "$tmp/readme/netem/office.yaml"
+sed 's/profiles: .*/profiles: office/; s/samples: .*/samples: 3/; /expect:/,$d' "$tmp/readme/1.yaml" \
+	>"$tmp/readme/office.yaml"
+check 'the profile of the README' "$BIN/rttmatrix" check "$tmp/readme/office.yaml"
+
 # Not a terminal: no control characters; a terminal: a live line, no colour under NO_COLOR.
 check 'no control characters in a log' test -z "$(tr -d '[:print:]\n' <"$tmp/progress")"
 if command -v script >/dev/null; then

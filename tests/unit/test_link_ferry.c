@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@ struct rig {
 	int ends[ENDS];
 	int stop;
 	pid_t child;
+	struct ferry_stalls *shared; /* the child leaves them here */
+	struct ferry_stalls stalls;  /* after rig_stop() */
 };
 
 static void
@@ -38,6 +41,10 @@ rig_start(struct rig *rig, const struct impairment *path, int stages)
 	if (pipe(stop) < 0)
 		abort();
 	rig->stop = stop[1];
+	rig->shared = mmap(NULL, sizeof(*rig->shared), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (rig->shared == MAP_FAILED)
+		abort();
 	rig->child = fork();
 	if (rig->child == 0) {
 		int tun[ENDS] = {pairs[NEAR][1], pairs[FAR][1]};
@@ -50,6 +57,7 @@ rig_start(struct rig *rig, const struct impairment *path, int stages)
 			for (enum direction way = UP; way < DIRECTIONS; way++)
 				chain_add_path(ferry_chain(ferry, way), path);
 		status = ferry_run(ferry, stop[0], NULL);
+		*rig->shared = *ferry_stalls(ferry);
 		ferry_free(ferry);
 		_exit(status != 0);
 	}
@@ -68,6 +76,8 @@ rig_stop(struct rig *rig)
 	close(rig->stop);
 	waitpid(rig->child, &status, 0);
 	CHECK_INT(status, 0);
+	rig->stalls = *rig->shared;
+	munmap(rig->shared, sizeof(*rig->shared));
 	close(rig->ends[NEAR]);
 	close(rig->ends[FAR]);
 	return clock_now() - start_ns;
@@ -157,6 +167,54 @@ test_stops_at_once(void)
 	CHECK_BETWEEN(rig_stop(&rig), 0, 200 * MS);
 }
 
+/* Hold the ferry still for `stop_ns`; a packet comes meanwhile. */
+static void
+rig_hold(struct rig *rig, int64_t stop_ns)
+{
+	int64_t start_ns = clock_now();
+	int status;
+
+	kill(rig->child, SIGSTOP);
+	CHECK_INT(waitpid(rig->child, &status, WUNTRACED), rig->child);
+	CU_ASSERT(deliver(rig->ends[NEAR], 1));
+	clock_sleep_until(start_ns + stop_ns);
+	kill(rig->child, SIGCONT);
+	CHECK_INT(receive(rig->ends[FAR]), 1);
+}
+
+/* A stop is seen less what the ferry was going to sleep when it began, at most 10 ms. */
+static void
+test_stalls_are_seen(void)
+{
+	struct impairment path = {.delay_ns = 2 * MS};
+	struct rig rig;
+
+	rig_start(&rig, &path, 1);
+	CU_ASSERT(deliver(rig.ends[NEAR], 1));
+	CHECK_INT(receive(rig.ends[FAR]), 1);
+	rig_hold(&rig, 50 * MS);
+	rig_hold(&rig, 300 * MS);
+	rig_hold(&rig, 50 * MS);
+	rig_stop(&rig);
+	CHECK_BETWEEN(rig.stalls.max_ns, 289 * MS, 400 * MS);
+	CHECK_BETWEEN(rig.stalls.count, 3, 20);
+}
+
+/* Neither a long delay nor an idle link is a stall. */
+static void
+test_sleep_is_no_stall(void)
+{
+	struct impairment path = {.delay_ns = 200 * MS};
+	struct rig rig;
+
+	rig_start(&rig, &path, 1);
+	CU_ASSERT(deliver(rig.ends[NEAR], 1));
+	CHECK_INT(receive(rig.ends[FAR]), 1);
+	clock_sleep_until(clock_now() + 200 * MS);
+	rig_stop(&rig);
+	CHECK_BETWEEN(rig.stalls.max_ns, 1, 100 * MS);
+}
+
 static void
 test_lateness(void)
 {
@@ -197,6 +255,8 @@ main(void)
 		{"many in flight keep order", test_many_in_flight_keep_order},
 		{"multicast stays out", test_multicast_stays_out},
 		{"stops at once", test_stops_at_once},
+		{"stalls are seen", test_stalls_are_seen},
+		{"sleep is no stall", test_sleep_is_no_stall},
 		{"lateness", test_lateness},
 		{"calibrated path", test_calibrated_path},
 		CU_TEST_INFO_NULL,

@@ -113,14 +113,14 @@ test_command_lines(void)
 	far_profile.file = (char[]){"netem/wan20.yaml"};
 	command_serve(&command, &cells[1], "bin");
 	check_command(&command,
-		"bin/probe-x serve --listen [fd52:7474:6d61::2]:0 --deadline 1s "
+		"bin/probe-x serve --listen [fd52:7474:6d61::2]:0 --deadline 11s "
 		"mode=on size=64b");
 	command_run(&command, &cells[1], "bin", "[fd52:7474:6d61::2]:8080");
 	check_command(&command, "bin/probe-x run --peer [fd52:7474:6d61::2]:8080 --samples 10 "
 				"--deadline 1s mode=on size=64b");
 	cells[0].command = (char[]){"./mine"};
 	command_serve(&command, &cells[0], "bin");
-	check_command(&command, "./mine serve --listen 127.0.0.1:0 --deadline 1s");
+	check_command(&command, "./mine serve --listen 127.0.0.1:0 --deadline 11s");
 	command_link_up(&command, &cells[1], "bin", "tun", INT64_MAX);
 	check_command(&command,
 		"bin/rttlink up --profile netem/wan20.yaml --backend tun --seed "

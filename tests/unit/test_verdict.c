@@ -45,6 +45,19 @@ test_rubbish_names_half_and_line(void)
 }
 
 static void
+test_contradictions(void)
+{
+	struct err err;
+
+	CHECK_INT(judge_records("count x 1\ncount x 2\n", "", &err), -1);
+	CHECK_TEXT(err.text, "the client's output: line 2: count 'x' is printed twice");
+	CHECK_INT(judge_records("sample x ns 1\nsample x bytes 2\n", "", &err), -1);
+	CHECK_TEXT(
+		err.text, "the client's output: line 2: metric 'x' changes its kind or unit");
+	CHECK_INT(judge_records("sample x ns 1\ncount x 2\n", "", &err), -1);
+}
+
+static void
 test_nothing_measured(void)
 {
 	struct err err;
@@ -130,17 +143,51 @@ test_drops(void)
 	buf_free(&some);
 }
 
+static int
+judge_stalls(const char *link, const struct profile *profile, struct err *err)
+{
+	struct buf buf = text(link);
+	int status = verdict_stalls(&buf, profile, err);
+
+	buf_free(&buf);
+	return status;
+}
+
+static void
+test_stalls(void)
+{
+	struct profile profile = wan50();
+	struct err err;
+
+	CHECK_INT(judge_stalls("info qdisc_near netem\n", &profile, &err), 0);
+	CHECK_INT(
+		judge_stalls("info stall_max_ns 20000000\ninfo stalls 9\n", &profile, &err), 0);
+	CHECK_INT(judge_stalls("info stall_max_ns 301000000\n", &profile, &err), -1);
+	CHECK_TEXT(err.text, "the emulator stood still for 301 ms, more than 20.0 ms");
+	CHECK_INT(judge_stalls("info stall_max_ns many\n", &profile, &err), -1);
+	CHECK_TEXT(err.text, "the link's output: line 1: 'many' is not a whole number");
+	/* A long way makes up for a long stall; none excuses a short one. */
+	profile.path[UP].delay_ns = profile.path[DOWN].delay_ns = 300000000;
+	CHECK_INT(judge_stalls("info stall_max_ns 30000000\n", &profile, &err), 0);
+	CHECK_INT(judge_stalls("info stall_max_ns 30000001\n", &profile, &err), -1);
+	profile.path[UP].delay_ns = profile.path[DOWN].delay_ns = 250000;
+	CHECK_INT(verdict_stall_limit_ns(&profile), 20000000);
+	CHECK_INT(judge_stalls("info stall_max_ns 40000000\n", &profile, &err), -1);
+}
+
 int
 main(void)
 {
 	CU_TestInfo tests[] = {
 		{"good records", test_good_records},
 		{"rubbish names half and line", test_rubbish_names_half_and_line},
+		{"contradictions", test_contradictions},
 		{"nothing measured", test_nothing_measured},
 		{"metric of both halves", test_metric_of_both_halves},
 		{"echo", test_echo},
 		{"tolerance", test_tolerance},
 		{"drops", test_drops},
+		{"stalls", test_stalls},
 		CU_TEST_INFO_NULL,
 	};
 

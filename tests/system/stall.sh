@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# A link whose emulator is stopped under a cell: that turn is put aside and run again.
+. "$(dirname "$0")/lib.sh"
+need pgrep
+
+if ! "$BIN/rttlink" backends >"$tmp/backends" 2>&1 || ! grep -q '^info tun ok' "$tmp/backends"; then
+	skip stall "$(tail -n 1 "$tmp/backends")"
+	exit 0
+fi
+mkdir "$tmp/netem"
+printf 'schema: 1\nrtt: 0.5ms\n' >"$tmp/netem/near.yaml"
+printf 'schema: 1\nrtt: 50ms\n' >"$tmp/netem/far.yaml"
+
+runner=
+end_all() {
+	[ -n "$runner" ] && kill "$runner" 2>/dev/null && wait "$runner"
+	rm -rf "$tmp"
+}
+trap end_all EXIT
+
+# The emulator of our runner's only turn: runner - worker - rttlink.
+emulator() {
+	link=$(pgrep -f 'rttlink up' -P "$(pgrep -P "$runner" -d ,)" | head -n 1)
+	[ -n "$link" ]
+}
+measuring() {
+	pgrep -f 'probe-handshake run --peer 198.18' -P "$(pgrep -P "$runner" -d ,)"
+}
+
+# held PROFILE SAMPLES TIMES MS: run one cell and stop its emulator that often while it measures.
+held() {
+	local out=$tmp/$1-$3 cell=$tmp/$1-$3/latest/cells/handshake/default/$1/4 i
+	printf 'schema: 1\nname: stall\nrepeats: 1\nprofiles: [%s]\nfamilies: [4]\n' "$1" >"$tmp/m.yaml"
+	printf 'samples: { %s: %s }\ncells:\n  - probe: handshake\n' "$1" "$2" >>"$tmp/m.yaml"
+	"$BIN/rttmatrix" run "$tmp/m.yaml" --link tun --output "$out" >"$tmp/summary" 2>"$tmp/err" &
+	runner=$!
+	check "$1, $3 x $4 ms: the cell is under way" until_true 20 measuring
+	emulator
+	for ((i = 0; i < $3; i++)); do
+		kill -STOP "$link"
+		read -r -t "0.$(printf '%03d' "$4")" _ <> <(:)
+		kill -CONT "$link"
+		read -r -t 0.02 _ <> <(:)
+	done
+	check "$1, $3 x $4 ms: it was so to the last" measuring
+	wait "$runner"
+	equal "$1, $3 x $4 ms: the run exits 0" $? 0
+	runner=
+	check "$1, $3 x $4 ms: invalid_link" grep -qx 'info status invalid_link' \
+		"$cell/1.discarded-1/outcome.txt"
+	check "$1, $3 x $4 ms: with the reason" grep -q \
+		'^info reason the emulator stood still for ' "$cell/1.discarded-1/outcome.txt"
+	check "$1, $3 x $4 ms: off_target" grep -q '^info off_target' \
+		"$cell/1.discarded-1/outcome.txt"
+	check "$1, $3 x $4 ms: run again, and ok" grep -qx 'info status ok' "$cell/1/outcome.txt"
+}
+
+held far 8 1 300
+held near 300 1 50
+held near 800 10 60
