@@ -17,6 +17,7 @@
 #include "link/echo.h"
 #include "link/profile.h"
 #include "link/stop.h"
+#include "net/cpu.h"
 #include "stat/record.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_UNSUPPORTED = 77 };
@@ -227,6 +228,11 @@ run_check(const struct args *args)
 	struct echo_sample *samples;
 	int64_t received;
 	struct err err;
+	int last;
+
+	/* Where the link was calibrated, which is where most probes run. */
+	if (cpu_range(&plan.core, &last, &err) < 0)
+		plan.core = -1;
 
 	if (require(args->ns[NEAR], "near", &err) < 0 ||
 		require(args->ns[FAR], "far", &err) < 0)

@@ -3,11 +3,14 @@
  * A packet takes longer than its delay: the ferry has to be woken to take it in, and its
  * receiver to read it. How long that is depends mostly on how deeply the cores sleep, so it is
  * measured under the conditions it will be used in: by a closed-loop echo in a process of its
- * own, which the scheduler treats like any probe, over the ferry with the delay in place, up to
- * DELAY_MAX_NS (a longer one costs start-up time and wakes hardly later). Between two echoes
- * over a long link there is a gap, which makes the sleep as deep as a longer delay would; over
- * a short one there is none, because a probe there sends its next request at once. What the
- * echo's median takes beyond the delay, each way, is taken out of the delay from then on. */
+ * own, which the scheduler treats like any probe, over the ferry with the delay in place, up
+ * to DELAY_MAX_NS (a longer one costs start-up time and wakes hardly later). Between two
+ * echoes over a long link there is a gap, which makes the sleep as deep as a longer delay
+ * would; over a short one there is none, because a probe there sends its next request at once.
+ * The echo runs on the first core, where most probes are pinned, and the ferry on the last
+ * (see tun_link.c): what a wake-up costs depends on whether it crosses cores, and that must
+ * not change between calibration and cell. What the echo's median takes beyond the delay, each
+ * way, is taken out of the delay from then on. */
 #include "link/calibrate.h"
 
 #include <stdlib.h>
@@ -43,17 +46,26 @@ median(int64_t *values, int64_t count)
 	return values[(count - 1) / 2];
 }
 
+/* How the echo goes. */
+struct trial {
+	const int *ns; /* [ENDS] */
+	int64_t count, gap_ns;
+	int core; /* not the ferry's, if there is another */
+};
+
 /* The child's part: measure, and report one struct base_cost through the pipe. */
 static int
-measure(const int ns[static ENDS], int64_t count, int64_t gap_ns, int pipe)
+measure(const struct trial *trial, int pipe)
 {
+	int64_t count = trial->count;
 	struct echo_sample samples[SAMPLES_MAX];
 	struct echo_plan plan = {
-		.ns = {ns[NEAR], ns[FAR]},
+		.ns = {trial->ns[NEAR], trial->ns[FAR]},
 		.family = AF_INET,
+		.core = trial->core,
 		.warmup = WARMUP,
 		.count = count,
-		.interval_ns = gap_ns,
+		.interval_ns = trial->gap_ns,
 		.one_at_a_time = true,
 		.deadline_ns = clock_now() + TIMEOUT_NS,
 	};
@@ -74,8 +86,8 @@ measure(const int ns[static ENDS], int64_t count, int64_t gap_ns, int pipe)
 /* The ferry runs here while a child, which the scheduler treats like any probe, uses the link.
  */
 static int
-carry_and_measure(struct ferry *ferry, const int ns[static ENDS], int64_t count, int64_t gap_ns,
-	struct base_cost *cost, struct err *err)
+carry_and_measure(
+	struct ferry *ferry, const struct trial *trial, struct base_cost *cost, struct err *err)
 {
 	pid_t parent = getpid(), child;
 	int ends[2], status;
@@ -85,7 +97,7 @@ carry_and_measure(struct ferry *ferry, const int ns[static ENDS], int64_t count,
 	child = fork();
 	if (child == 0) {
 		proc_die_with_parent(parent);
-		_exit(measure(ns, count, gap_ns, ends[1]));
+		_exit(measure(trial, ends[1]));
 	}
 	close(ends[1]);
 	status = child < 0 ? err_sys(err, "calibrate the link")
@@ -106,23 +118,24 @@ least(int64_t a, int64_t b)
 
 int
 calibrate(struct ferry *ferry, const int ns[static ENDS], const struct profile *profile,
-	struct base_cost *cost, struct err *err)
+	int core, struct base_cost *cost, struct err *err)
 {
-	struct impairment trial[DIRECTIONS] = {{0}}, nothing[DIRECTIONS] = {{0}};
-	int64_t rtt_ns = ECHO_NS, gap_ns, count;
+	struct impairment path[DIRECTIONS] = {{0}}, nothing[DIRECTIONS] = {{0}};
+	struct trial trial = {.ns = ns, .core = core};
+	int64_t rtt_ns = ECHO_NS;
 
 	for (enum direction i = UP; i < DIRECTIONS; i++)
-		trial[i].delay_ns = least(profile->path[i].delay_ns, DELAY_MAX_NS);
-	rtt_ns += trial[UP].delay_ns + trial[DOWN].delay_ns;
-	gap_ns = rtt_ns <= SHORT_RTT_NS ? 0 : GAP_NS;
-	count = least(BUDGET_NS / (rtt_ns + gap_ns) - WARMUP, SAMPLES_MAX);
-	if (count < SAMPLES_MIN)
-		count = SAMPLES_MIN;
-	ferry_shape(ferry, trial, 0);
-	if (carry_and_measure(ferry, ns, count, gap_ns, cost, err) < 0)
+		path[i].delay_ns = least(profile->path[i].delay_ns, DELAY_MAX_NS);
+	rtt_ns += path[UP].delay_ns + path[DOWN].delay_ns;
+	trial.gap_ns = rtt_ns <= SHORT_RTT_NS ? 0 : GAP_NS;
+	trial.count = least(BUDGET_NS / (rtt_ns + trial.gap_ns) - WARMUP, SAMPLES_MAX);
+	if (trial.count < SAMPLES_MIN)
+		trial.count = SAMPLES_MIN;
+	ferry_shape(ferry, path, 0);
+	if (carry_and_measure(ferry, &trial, cost, err) < 0)
 		return -1;
 	for (enum direction i = UP; i < DIRECTIONS; i++)
-		cost->ns[i] -= trial[i].delay_ns;
+		cost->ns[i] -= path[i].delay_ns;
 	ferry_shape(ferry, nothing, 0);
 	return 0;
 }

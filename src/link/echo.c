@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/netns.h"
+#include "net/cpu.h"
 
 #define GRACE_NS (100 * NS_PER_MS)
 
@@ -205,6 +206,8 @@ echo_run(const struct echo_plan *plan, struct echo_sample *samples, int64_t *rec
 	};
 	int status = -1;
 
+	if (plan->core >= 0)
+		cpu_pin_to(plan->core, NULL);
 	memset(samples, 0, sizeof(*samples) * (size_t)plan->count);
 	for (enum end end = NEAR; end < ENDS; end++) {
 		echo.fds[end] = open_end(plan, end, err);

@@ -12,6 +12,7 @@
 struct echo_plan {
 	int ns[ENDS];   /* descriptors of the namespaces, entered one after the other */
 	int family;     /* AF_INET or AF_INET6 */
+	int core;       /* to run on from now on; -1: any */
 	int64_t warmup; /* exchanges ahead of the count that are not reported */
 	int64_t count;
 	int64_t interval_ns; /* from one sending to the next */

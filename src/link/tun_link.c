@@ -13,6 +13,7 @@
 #include "link/ferry.h"
 #include "link/rtnl.h"
 #include "link/tun.h"
+#include "net/cpu.h"
 
 #define PRIORITY 10
 
@@ -20,6 +21,7 @@ struct tun_link {
 	int tun[ENDS];
 	int rtnl[ENDS]; /* sockets that read the devices' counters, each in its namespace */
 	struct ferry *ferry;
+	int echo_core; /* for calibration; -1: any */
 };
 
 static void
@@ -40,17 +42,23 @@ tun_link_close(struct link *link)
 	link->state = NULL;
 }
 
-/* Whatever the machine lets us have to wake on time. Children do not inherit the priority. */
+/* Whatever the machine lets us have to wake on time. Children do not inherit the priority. With
+ * it, the last core is ours when we need it, and staying there makes wake-ups alike; without
+ * it, to be pinned would mean to wait behind whoever else is there. */
 static void
 hurry(const struct link *link)
 {
 	struct sched_param param = {.sched_priority = PRIORITY};
+	struct tun_link *self = link->state;
+	int first, last;
 
 	prctl(PR_SET_TIMERSLACK, 1);
-	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
-		link_info(link, "scheduling", "SCHED_FIFO %d", PRIORITY);
-	else
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) < 0) {
 		link_info(link, "scheduling", "normal (SCHED_FIFO: %s)", strerror(errno));
+	} else if (cpu_range(&first, &last, NULL) == 0 && cpu_pin_to(last, NULL) == 0) {
+		self->echo_core = first;
+		link_info(link, "scheduling", "SCHED_FIFO %d on core %d", PRIORITY, last);
+	}
 }
 
 static int
@@ -72,7 +80,7 @@ shape(struct link *link, struct err *err)
 	struct impairment path[DIRECTIONS];
 	struct base_cost cost;
 
-	if (calibrate(self->ferry, link->ns, link->profile, &cost, err) < 0)
+	if (calibrate(self->ferry, link->ns, link->profile, self->echo_core, &cost, err) < 0)
 		return -1;
 	for (enum direction i = UP; i < DIRECTIONS; i++)
 		path[i] = calibrated_path(&link->profile->path[i], cost.ns[i]);
@@ -88,7 +96,7 @@ tun_link_open(struct link *link, struct err *err)
 	struct tun_link *self = alloc_zero(1, sizeof(*self));
 	int status = 0;
 
-	*self = (struct tun_link){.tun = {-1, -1}, .rtnl = {-1, -1}};
+	*self = (struct tun_link){.tun = {-1, -1}, .rtnl = {-1, -1}, .echo_core = -1};
 	link->state = self;
 	for (enum end end = NEAR; end < ENDS && !status; end++)
 		status = open_end(link, end, err);

@@ -1,4 +1,4 @@
-/* Pinning to the first or second core that this process is allowed. */
+/* Pinning to the cores that this process is allowed. */
 #include "net/cpu.h"
 
 #include <sched.h>
@@ -14,6 +14,30 @@ allowed_core(const cpu_set_t *allowed, int index)
 }
 
 int
+cpu_range(int *first, int *last, struct err *err)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+		return err_sys(err, "read the allowed cores");
+	*first = allowed_core(&set, 0);
+	*last = allowed_core(&set, CPU_COUNT(&set) - 1);
+	return 0;
+}
+
+int
+cpu_pin_to(int core, struct err *err)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET((size_t)core, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) < 0)
+		return err_sys(err, "pin to core %d", core);
+	return 0;
+}
+
+int
 cpu_pin(enum cpu_placement placement, enum cpu_half half, int *core, struct err *err)
 {
 	cpu_set_t set;
@@ -26,9 +50,5 @@ cpu_pin(enum cpu_placement placement, enum cpu_half half, int *core, struct err 
 	if (placement == CPU_SPLIT && allowed_core(&set, 1) < 0)
 		return err_set(err, "cpu=split needs two cores, and this process may use one");
 	*core = allowed_core(&set, placement == CPU_SPLIT && half == CPU_SERVER);
-	CPU_ZERO(&set);
-	CPU_SET((size_t)*core, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) < 0)
-		return err_sys(err, "pin to core %d", *core);
-	return 0;
+	return cpu_pin_to(*core, err);
 }

@@ -1,4 +1,4 @@
-/* Which core a half of a probe runs on. */
+/* Which core something runs on. */
 #ifndef NET_CPU_H
 #define NET_CPU_H
 
@@ -12,6 +12,18 @@ enum cpu_placement {
 };
 
 enum cpu_half { CPU_CLIENT, CPU_SERVER };
+
+/* The first and the last core this thread may use. */
+int cpu_range(int *first, int *last, struct err *err);
+
+/* Pin the calling thread to one core. */
+int cpu_pin_to(int core, struct err *err);
+
+/* The first and the last core this thread may use. */
+int cpu_range(int *first, int *last, struct err *err);
+
+/* Pin the calling thread to one core. */
+int cpu_pin_to(int core, struct err *err);
 
 /* Pin the calling thread. *core is the core, -1 for CPU_ANY. -1 when there is no second core.
  */
