@@ -29,7 +29,7 @@ char *turn_folder(const char *dir, const struct cell *cell, int64_t repeat);
 struct turn_outcome {
 	enum cell_status status;
 	char reason[ERR_TEXT_SIZE]; /* "" when ok */
-	bool off_target; /* nothing broke, but the link was not what it should be */
+	bool off_target;            /* nothing broke, but the link was not what it should be */
 };
 
 /* Read the outcome in a turn's folder; false when there is none. */

@@ -275,9 +275,8 @@ headline_pairs_variants(void)
 	}
 	rundir_manifest(dir, 1, buf_text(&cells));
 	text = summary_of(dir);
-	check_holds(text,
-		"- At localhost, with `framing=sized`, an HTTP request without "
-		"keep-alive took 15.0 us, with it 25.0 us.\n");
+	check_holds(text, "- At localhost, with `framing=sized`, an HTTP request without "
+			  "keep-alive took 15.0 us, with it 25.0 us.\n");
 	free(text);
 	buf_free(&cells);
 	scratch_remove(dir);
