@@ -19,17 +19,19 @@ err_set(struct err *err, const char *fmt, ...)
 	return -1;
 }
 
+#define REASON_MAX ((size_t)128) /* longer than any strerror() */
+
 /* ": text" at the end; when there is no room for it, what stands there makes some. */
 static void
 append(struct err *err, const char *text)
 {
-	size_t used = strlen(err->text), need = strlen(text) + sizeof(": ");
-	size_t most = need < sizeof(err->text) ? sizeof(err->text) - need : 0;
+	size_t used = strlen(err->text), len = strlen(text);
+	size_t need = sizeof(": ") + (len < REASON_MAX ? len : REASON_MAX);
+	size_t most = sizeof(err->text) - need;
 
 	if (used > most) {
 		used = most;
-		if (used > 3)
-			memcpy(err->text + used - 3, "...", 3);
+		memcpy(err->text + used - 3, "...", 3);
 	}
 	snprintf(err->text + used, sizeof(err->text) - used, ": %s", text);
 }

@@ -68,6 +68,8 @@ static const struct opt run_table[] = {
 	{"link", OPT_WORD, RUN(link), "auto", "auto|netem|tun", 0, 0,
 		"what shapes: the kernel's netem, or our emulator"},
 	SELECT_ROWS,
+	{"resume", OPT_TEXT, RUN(resume), NULL, "DIR", 0, 0,
+		"instead of FILE: go on with the interrupted run in DIR, as it was begun"},
 	{"dry-run", OPT_FLAG, RUN(dry_run), NULL, NULL, 0, 0,
 		"print the cells and about how long they take"},
 	{"quiet", OPT_FLAG, RUN(quiet), NULL, NULL, 0, 0, "no progress"},
@@ -154,12 +156,17 @@ print_plan(const struct run_input *input, const struct run_options *options)
 static enum exit_status
 act_run(const struct arguments *arguments, struct err *err)
 {
-	struct run_input input;
-	enum exit_status status = run_load(
-		arguments->operands[0], &arguments->run, &input, err);
+	const char *file = arguments->operand_count ? arguments->operands[0] : NULL;
 	struct err report_err = {0};
+	enum exit_status status;
+	struct run_input input;
 	char *dir = NULL;
 
+	if (!file == !arguments->run.resume) {
+		err_set(err, "run needs a matrix FILE, or --resume DIR, and not both");
+		return EXIT_BAD_INPUT;
+	}
+	status = run_load(file, &arguments->run, &input, err);
 	if (status == EXIT_ALL_WELL && arguments->run.dry_run) {
 		print_plan(&input, &arguments->run);
 	} else if (status == EXIT_ALL_WELL) {
@@ -264,7 +271,7 @@ act_clean(const struct arguments *arguments, struct err *err)
 }
 
 static const struct subcommand subcommands[] = {
-	{"run", "FILE", "measure every cell of a matrix", 1, 1, run_table, act_run},
+	{"run", "FILE", "measure every cell of a matrix", 0, 1, run_table, act_run},
 	{"list", "FILE", "every cell, one a line", 1, 1, list_table, act_list},
 	{"check", "FILE", "validate a matrix and its profiles, start nothing", 1, 1,
 		plain_table, act_check},

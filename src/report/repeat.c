@@ -168,9 +168,9 @@ report_repeat_read(
 	case RECORDS_MISSING:
 		return 0;
 	case RECORDS_UNREADABLE:
-		return -1;
+		return err_set(err, "%s", own.text);
 	case RECORDS_DAMAGED:
-		report_repeat_fail(repeat, STATUS_FAILED, "%s", err->text);
+		report_repeat_fail(repeat, STATUS_FAILED, "%s", own.text);
 		return 1;
 	case RECORDS_READ:
 		break;

@@ -312,6 +312,18 @@ may_start(const struct pool *pool, size_t turn)
 	       pool->running < WORKERS_MAX;
 }
 
+/* Was it run before, in a run that this one goes on with? */
+static bool
+has_outcome(const struct pool *pool, size_t turn)
+{
+	char *folder = folder_of(pool, turn);
+	struct turn_outcome outcome;
+	bool has = turn_read_outcome(folder, &outcome);
+
+	free(folder);
+	return has;
+}
+
 /* Start what may start. */
 static int
 start_turns(struct pool *pool)
@@ -323,7 +335,9 @@ start_turns(struct pool *pool)
 			pool->again_count--;
 		else
 			pool->next++;
-		if (start_worker(pool, turn) < 0)
+		if (has_outcome(pool, turn))
+			pool->progress->done++;
+		else if (start_worker(pool, turn) < 0)
 			return -1;
 	}
 	return 0;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -95,9 +96,15 @@ run_load(const char *file, const struct run_options *options, struct run_input *
 	*input = (struct run_input){.bin = run_own_folder(err)};
 	if (!input->bin || catalogue_load(input->bin, &input->catalogue, err) < 0)
 		return EXIT_MACHINE;
+	if (options->resume) {
+		if (resume_read(options->resume, &input->resume, err) < 0)
+			return EXIT_BAD_INPUT;
+		file = input->resume.matrix;
+	}
 	profiles = profile_folder(file, input->bin);
 	if (matrix_read(file, profiles, &input->catalogue, &input->matrix, err) == 0 &&
-		apply_options(options, &input->matrix, err) == 0)
+		(options->resume ? resume_apply(&input->resume, &input->matrix, err)
+				 : apply_options(options, &input->matrix, err)) == 0)
 		status = EXIT_ALL_WELL;
 	free(profiles);
 	return status;
@@ -106,6 +113,7 @@ run_load(const char *file, const struct run_options *options, struct run_input *
 void
 run_input_free(struct run_input *input)
 {
+	resume_free(&input->resume);
 	matrix_free(&input->matrix);
 	catalogue_free(&input->catalogue);
 	free(input->bin);
@@ -188,9 +196,32 @@ exit_of(enum pool_end end, const struct progress *progress, const char *dir, str
 					 : EXIT_CELL_FAILED;
 }
 
+/* A new run directory, or the one to go on in; NULL with the reason. */
+static char *
+open_rundir(struct run_input *input, const struct run_options *options,
+	struct manifest_facts *facts, struct err *err)
+{
+	char *dir;
+
+	if (options->resume) {
+		facts->dir = dir = alloc_text(options->resume);
+		snprintf(facts->start, sizeof(facts->start), "%s", input->resume.start);
+		return dir;
+	}
+	dir = rundir_create(options->output, &input->matrix, err);
+	if (!dir)
+		return NULL;
+	facts->dir = dir;
+	facts_time(facts->start);
+	if (rundir_set_latest(options->output, dir, err) == 0)
+		return dir;
+	free(dir);
+	return NULL;
+}
+
 /* With everything chosen: make the run directory, run, and close the manifest. */
 static enum exit_status
-run_in(struct run_input *input, const char *output, struct pool_setup *setup,
+run_in(struct run_input *input, const struct run_options *options, struct pool_setup *setup,
 	struct progress *progress, char **dir, struct err *err)
 {
 	struct manifest_facts facts = {
@@ -201,16 +232,14 @@ run_in(struct run_input *input, const char *output, struct pool_setup *setup,
 		.system = facts_collect(input->bin, &input->catalogue, &input->matrix),
 	};
 	enum exit_status status = EXIT_CELL_FAILED;
-	char end[FACTS_TIME_SIZE], *made = rundir_create(output, &input->matrix, err);
+	char end[FACTS_TIME_SIZE], *made = open_rundir(input, options, &facts, err);
 	enum pool_end pool_end;
 
 	*dir = made;
 	if (!made)
 		goto out;
-	setup->dir = facts.dir = made;
-	facts_time(facts.start);
-	if (manifest_write(&facts, NULL, false, err) < 0 ||
-		rundir_set_latest(output, made, err) < 0)
+	setup->dir = made;
+	if (manifest_write(&facts, NULL, false, err) < 0)
 		goto out;
 	progress_note(progress, "results in %s", made);
 	pool_end = pool_run(setup, progress, err);
@@ -237,7 +266,16 @@ run_execute(
 	enum exit_status status = EXIT_MACHINE;
 	struct progress progress;
 
+	struct run_options as_before = *options;
+
 	*dir = NULL;
+	if (options->resume) { /* the rest over the same link, in the same order */
+		as_before.runtime = input->resume.runtime;
+		as_before.jobs = input->resume.jobs;
+		if (strcmp(input->resume.link, "none"))
+			as_before.link = input->resume.link;
+		options = &as_before;
+	}
 	schedule_make(&input->matrix, jobs_of(options), &schedule);
 	progress_start(&progress, schedule.count, options->quiet);
 	child_catch_stop();
@@ -250,7 +288,7 @@ run_execute(
 			"%zu cells x %d repeats, up to %d side by side, about %s",
 			input->matrix.cell_count, (int)input->matrix.repeats,
 			(int)schedule.jobs, about);
-		status = run_in(input, options->output, &setup, &progress, dir, err);
+		status = run_in(input, options, &setup, &progress, dir, err);
 	}
 	schedule_free(&schedule);
 	return status;

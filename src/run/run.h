@@ -10,6 +10,7 @@
 #include "base/opts.h"
 #include "run/catalogue.h"
 #include "run/matrix.h"
+#include "run/resume.h"
 
 /* Exit statuses of rttmatrix; people script against them. */
 enum exit_status {
@@ -25,10 +26,11 @@ struct run_options {
 	const char *output; /* folder that run directories are made in */
 	const char *runtime, *link;
 	struct opt_list select, exclude;
-	int64_t repeats;   /* 0: as the matrix says */
-	const char *seed;  /* NULL: as the matrix says */
-	int64_t jobs;      /* 0: chosen from the number of cores */
-	const char *shard; /* "I/N" or NULL */
+	int64_t repeats;    /* 0: as the matrix says */
+	const char *seed;   /* NULL: as the matrix says */
+	int64_t jobs;       /* 0: chosen from the number of cores */
+	const char *shard;  /* "I/N" or NULL */
+	const char *resume; /* run directory of an interrupted run to go on with, or NULL */
 	bool dry_run, quiet;
 };
 
@@ -37,10 +39,11 @@ struct run_input {
 	char *bin; /* folder of our binaries */
 	struct catalogue catalogue;
 	struct matrix matrix;
+	struct resume resume; /* of --resume; empty without */
 };
 
-/* Read the matrix at `file` and apply the options. EXIT_ALL_WELL, or the status to exit with
- * and the reason; run_input_free() in either case. */
+/* Read the matrix at `file` (NULL with options->resume) and apply the options. EXIT_ALL_WELL,
+ * or the status to exit with and the reason; run_input_free() in either case. */
 enum exit_status run_load(const char *file, const struct run_options *options,
 	struct run_input *input, struct err *err);
 

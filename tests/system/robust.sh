@@ -145,6 +145,21 @@ for signal in INT TERM; do
 		"$(jq .complete "$tmp/$signal/latest/manifest.json")" false
 done
 
+# An interrupted run goes on where it was: finished turns are kept as they are, the order too.
+find "$tmp/TERM/latest/cells" -name outcome.txt -exec md5sum {} + >"$tmp/before"
+jq -c .order "$tmp/TERM/latest/manifest.json" >"$tmp/order"
+"$BIN/rttmatrix" run --resume "$tmp/TERM/latest" --quiet >"$tmp/summary" 2>"$tmp/err"
+equal 'resume: exits 0' $? 0
+check 'resume: finished turns were not touched' md5sum --quiet -c "$tmp/before"
+equal 'resume: every turn has an outcome' \
+	"$(find "$tmp/TERM/latest/cells" -name outcome.txt -not -path '*discarded*' | wc -l)" 6
+equal 'resume: the same order' "$(jq -c .order "$tmp/TERM/latest/manifest.json")" "$(cat "$tmp/order")"
+equal 'resume: complete' "$(jq .complete "$tmp/TERM/latest/manifest.json")" true
+"$BIN/rttmatrix" run --resume "$tmp/TERM/latest" --quiet >/dev/null 2>"$tmp/err"
+equal 'resume: a complete run exits 2' $? 2
+"$BIN/rttmatrix" run --resume "$tmp/INT/latest" "$tmp/long.yaml" >/dev/null 2>&1
+equal 'resume: not with a matrix file' $? 2
+
 start_long "$tmp/kill"
 kill -9 "$runner"
 wait "$runner" 2>/dev/null
