@@ -26,7 +26,13 @@
 #define WARMUP 1
 #define GAP_NS (1500 * NS_PER_US)
 #define SHORT_RTT_NS (2 * NS_PER_MS) /* up to here without gaps */
-#define ECHO_NS (100 * NS_PER_US)    /* what an echo takes at least, about: sizes the count */
+/* Of what an echo takes one way, the part that wakes its receiver: that is not the link's.
+ * Taken out with the rest, a SYN, which the kernel answers, would come back before the round
+ * trip is over. Half of what an echo was seen to take longer than a connect(), at 0.5 and at 50
+ * ms: a core that slept longer wakes later. */
+#define RECEIVER_SHORT_NS (15 * NS_PER_US)
+#define RECEIVER_LONG_NS (30 * NS_PER_US)
+#define ECHO_NS (100 * NS_PER_US) /* what an echo takes at least, about: sizes the count */
 #define BUDGET_NS (55 * NS_PER_MS)
 #define TIMEOUT_NS (2 * NS_PER_S)
 #define DELAY_MAX_NS (4 * NS_PER_MS)
@@ -134,8 +140,12 @@ calibrate(struct ferry *ferry, const int ns[static ENDS], const struct profile *
 	ferry_shape(ferry, path, 0);
 	if (carry_and_measure(ferry, &trial, cost, err) < 0)
 		return -1;
-	for (enum direction i = UP; i < DIRECTIONS; i++)
-		cost->ns[i] -= path[i].delay_ns;
+	for (enum direction i = UP; i < DIRECTIONS; i++) {
+		cost->ns[i] -= path[i].delay_ns +
+			       (trial.gap_ns ? RECEIVER_LONG_NS : RECEIVER_SHORT_NS);
+		if (cost->ns[i] < 0)
+			cost->ns[i] = 0;
+	}
 	ferry_shape(ferry, nothing, 0);
 	return 0;
 }

@@ -28,7 +28,7 @@
 #define WORKERS_MAX 64
 #define DRAW_NS (200 * NS_PER_MS) /* how often the live line is drawn */
 #define STOP_NS (5 * NS_PER_S)    /* for workers to clean up after SIGTERM */
-#define DISCARDS_MAX 2 /* a turn whose link was out of tolerance is run again this often */
+#define DISCARDS_MAX 4 /* a turn whose link was out of tolerance is run again this often */
 
 enum worker_exit { WORKER_BROKEN = 1, WORKER_STOPPED = 130 };
 

@@ -28,7 +28,7 @@ enum pool_end {
 
 /* Run every turn that has no outcome yet. A worker that dies is a failed turn, not a failed
  * run; a turn whose link was out of tolerance is put aside as REPEAT.discarded-N and run again,
- * at most twice. When this returns, no process that it started is left. */
+ * at most four times. When this returns, no process that it started is left. */
 enum pool_end pool_run(
 	const struct pool_setup *setup, struct progress *progress, struct err *err);
 

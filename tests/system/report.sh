@@ -85,7 +85,7 @@ repeat "$tmp/broken" localhost 1 none
 equal "a run with a broken expectation exits 3" $? 3
 check "and says which one" grep -q 'connections is 7; found: 201 in 1 repeat' "$tmp/out"
 "$BIN/rttmatrix" collate "$tmp/none" >"$tmp/out" 2>&1
-equal "a directory that is no run exits 1" $? 1
+equal "a directory that is no run exits 2" $? 2
 check "and says what is missing" grep -q "open $tmp/none/manifest.json: No such file" "$tmp/out"
 
 # The file is CSV to somebody else, and says what the records say.
@@ -140,7 +140,7 @@ equal "two shards are collated" $? 0
 equal "into one CSV" "$(cut -d, -f3 "$tmp/both/matrix.csv" | uniq | tr '\n' ' ')" \
 	"cell handshake/default/localhost/4 handshake/default/lossy50/4 "
 "$BIN/rttmatrix" collate --output "$tmp/both" "$tmp/one" "$good" >"$tmp/out" 2>&1
-equal "shards that overlap are refused" $? 1
+equal "shards that overlap are refused" $? 2
 check "naming the cell and both" grep -Eq \
 	'cell handshake/default/localhost/4 is in both .*/(one and .*/good|good and .*/one)$' "$tmp/out"
 
