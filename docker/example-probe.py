@@ -10,14 +10,23 @@ def give_up(status, reason):
     print(f"example-probe: {reason}", file=sys.stderr)
     sys.exit(status)
 
+def number(text, low, high):
+    if text.isdecimal() and low <= int(text) <= high:
+        return int(text)
+    give_up(2, f"'{text}' is not a whole number from {low} to {high}")
+
 def parse(words, options):
-    """--name value and name=value alike; what is not in `options` is a usage error."""
+    """--name value and name=value alike; what is not in `options` is a usage error, as is a None."""
     words = iter(words)
     for word in words:
         name, equals, value = word.removeprefix("--").partition("=")
         if name not in options:
             give_up(2, f"unknown option '{word}'")
         options[name] = value if equals else next(words, "")
+    for name in options:
+        if options[name] is None:
+            give_up(2, f"option '--{name}' is missing")
+    options["size"] = number(options["size"], 1, 1400)
     return options
 
 def seconds(duration):
@@ -52,10 +61,11 @@ def serve(options):
         echoed += 1
 
 def run(options):
+    count = number(options["samples"], 1, 10000000)
     sock, addr = open_socket(options["peer"], options["deadline"])
     sock.connect(addr)
-    message, samples = b"x" * int(options["size"]), []
-    for _ in range(int(options["samples"])):
+    message, samples = b"x" * options["size"], []
+    for _ in range(count):
         start = time.monotonic_ns()
         sock.send(message)
         sock.recv(2048)
@@ -67,8 +77,8 @@ command, words = sys.argv[1:2], sys.argv[2:]
 if command == ["describe"]:
     print(DESCRIBE)
 elif command == ["serve"]:
-    serve(parse(words, {"listen": "", "deadline": "60s", "size": "64"}))
+    serve(parse(words, {"listen": None, "deadline": "60s", "size": "64"}))
 elif command == ["run"]:
-    run(parse(words, {"peer": "", "samples": "1", "deadline": "60s", "size": "64"}))
+    run(parse(words, {"peer": None, "samples": None, "deadline": "60s", "size": "64"}))
 else:
-    give_up(2, "expected serve, run or describe")
+    give_up(2, f"expected serve, run or describe, not {' '.join(command) or 'nothing'}")

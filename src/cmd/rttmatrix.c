@@ -13,12 +13,14 @@
 #include "base/proc.h"
 #include "base/units.h"
 #include "report/report.h"
+#include "run/contract.h"
 #include "run/manifest.h"
 #include "run/run.h"
 
 struct arguments {
 	struct run_options run;
 	bool json, csv, help;
+	const char *probe; /* of check: a program instead of a matrix */
 	char **operands;
 	int operand_count;
 };
@@ -100,6 +102,13 @@ static const struct opt compare_table[] = {
 
 static const struct opt clean_table[] = {
 	OUTPUT_ROW("where to look for half-written files"),
+	HELP_ROW,
+	END_ROW,
+};
+
+static const struct opt check_table[] = {
+	{"probe", OPT_TEXT, offsetof(struct arguments, probe), NULL, "COMMAND", 0, 0,
+		"instead of FILE: run this program through docker/CONTRACT.md, a line a check"},
 	HELP_ROW,
 	END_ROW,
 };
@@ -212,9 +221,11 @@ static enum exit_status
 act_check(const struct arguments *arguments, struct err *err)
 {
 	struct run_input input;
-	enum exit_status status = run_load(
-		arguments->operands[0], &arguments->run, &input, err);
+	enum exit_status status;
 
+	if (arguments->probe)
+		return contract_check(arguments->probe, stdout, err);
+	status = run_load(arguments->operands[0], &arguments->run, &input, err);
 	if (status == EXIT_ALL_WELL)
 		printf("%s: ok, %zu cells over %zu profiles, %" PRId64 " repeats\n",
 			arguments->operands[0], input.matrix.cell_count,
@@ -273,8 +284,9 @@ act_clean(const struct arguments *arguments, struct err *err)
 static const struct subcommand subcommands[] = {
 	{"run", "FILE", "measure every cell of a matrix", 0, 1, run_table, act_run},
 	{"list", "FILE", "every cell, one a line", 1, 1, list_table, act_list},
-	{"check", "FILE", "validate a matrix and its profiles, start nothing", 1, 1,
-		plain_table, act_check},
+	{"check", "FILE",
+		"validate a matrix and its profiles, start nothing; --probe: a program", 1, 1,
+		check_table, act_check},
 	{"doctor", "", "what this machine can run, and what mends what it cannot", 0, 0,
 		plain_table, act_doctor},
 	{"collate", "DIR...", "raw records -> matrix.csv and summary.md; several shards -> one",
@@ -340,6 +352,12 @@ parse(const struct subcommand *subcommand, int argc, char **argv, struct argumen
 	arguments->operands = argv + 1;
 	if (arguments->help)
 		return 0;
+	if (arguments->probe) { /* it stands in the place of FILE */
+		if (arguments->operand_count)
+			return err_set(err, "--probe leaves no place for '%s'",
+				arguments->operands[0]);
+		return 0;
+	}
 	if (arguments->operand_count < subcommand->min_operands)
 		return err_set(err, "%s needs %s", subcommand->name, subcommand->operands);
 	if (arguments->operand_count > subcommand->max_operands)

@@ -8,10 +8,10 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "run/tally.h"
 #include "stat/record.h"
 
 #define ECHO_BITS (100 * 8) /* an echo on the wire, with its headers */
-#define METRICS_MAX 256     /* different names one half may print */
 
 /* Between two cases, a factor of two from the second. With four busy loops on two cores the
  * longest stall of a link was 6 ms in the median without SCHED_FIFO, below 20 ms on 50 links of
@@ -19,53 +19,10 @@
  * seen as 40 at least: the rest may pass for sleep. */
 #define STALL_MAX_NS INT64_C(20000000)
 
-/* A metric that a half has printed, and as what. */
-struct seen {
-	char name[RECORD_NAME_SIZE];
-	enum record_kind kind;
-	enum record_unit unit;
-};
-
-struct names {
-	struct seen items[METRICS_MAX];
-	size_t count;
-};
-
-static const struct seen *
-names_find(const struct names *names, const char *name)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (!strcmp(names->items[i].name, name))
-			return &names->items[i];
-	return NULL;
-}
-
 static int
-take_name(const struct record *record, void *context, struct err *err)
+read_half(const struct buf *output, const char *half, struct tally *tally, struct err *err)
 {
-	struct names *names = context;
-	const struct seen *seen = names_find(names, record->name);
-
-	if (record->kind > RECORD_COUNT)
-		return 0;
-	if (seen && seen->kind == RECORD_COUNT && record->kind == RECORD_COUNT)
-		return err_set(err, "count '%s' is printed twice", record->name);
-	if (seen && (seen->kind != record->kind || seen->unit != record->unit))
-		return err_set(err, "metric '%s' changes its kind or unit", record->name);
-	if (seen)
-		return 0;
-	if (names->count == METRICS_MAX)
-		return err_set(err, "more than %d different metrics", METRICS_MAX);
-	names->items[names->count] = (struct seen){.kind = record->kind, .unit = record->unit};
-	strcpy(names->items[names->count++].name, record->name);
-	return 0;
-}
-
-/* Every metric name of one half; -1 at the first line that is not a record. */
-static int
-collect_names(const struct buf *output, const char *half, struct names *names, struct err *err)
-{
-	if (record_each(buf_text(output), output->len, take_name, names, err) < 0)
+	if (tally_read(tally, output, err) < 0)
 		return err_prefix(err, "the %s's output", half);
 	return 0;
 }
@@ -73,26 +30,19 @@ collect_names(const struct buf *output, const char *half, struct names *names, s
 int
 verdict_records(const struct buf *client, const struct buf *server, struct err *err)
 {
-	struct names *both = alloc_zero(2, sizeof(*both));
+	struct tally ran = {0}, served = {0};
 	int status = -1;
 
-	if (collect_names(client, "client", &both[0], err) < 0 ||
-		collect_names(server, "server", &both[1], err) < 0)
+	if (read_half(client, "client", &ran, err) < 0 ||
+		read_half(server, "server", &served, err) < 0)
 		goto out;
-	if (!both[0].count) {
+	if (tally_measured(&ran, NULL) < 0)
 		err_set(err, "the client printed no measurement");
-		goto out;
-	}
-	for (size_t i = 0; i < both[0].count; i++) {
-		if (names_find(&both[1], both[0].items[i].name)) {
-			err_set(err, "both halves printed the metric %s",
-				both[0].items[i].name);
-			goto out;
-		}
-	}
-	status = 0;
+	else
+		status = tally_apart(&ran, &served, err);
 out:
-	free(both);
+	tally_free(&ran);
+	tally_free(&served);
 	return status;
 }
 

@@ -1,0 +1,49 @@
+/* One execution of the program whose contract is checked: started, awaited, its last words.
+ * What it says on stderr is kept in memory: nothing of a check is left on disk. */
+#ifndef RUN_TRIAL_H
+#define RUN_TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/child.h"
+#include "run/command.h"
+
+/* Initialise with TRIAL_INIT; release with trial_free(). Must stay where it is. */
+struct trial {
+	struct child child;
+	struct buf err; /* its stderr, once it ended */
+	int log_fd;
+	int64_t start_ns, took_ns; /* took_ns: to the end of the last await */
+	enum child_event event;    /* what that await ended with */
+};
+
+#define TRIAL_INIT                                                                             \
+	{                                                                                      \
+		.child = {.pidfd = -1, .out_fd = -1}, .log_fd = -1                             \
+	}
+
+/* Start it; `what` is for messages ("run"). -1 when it could not be started. */
+int trial_start(
+	struct trial *trial, const char *what, const struct command *command, struct err *err);
+
+/* Wait until it has ended or, with `ready`, printed a ready line; at most `limit_ns` from now.
+ * `other` (may be NULL) must live meanwhile. What came is in trial->event. */
+void trial_await(struct trial *trial, struct trial *other, bool ready, int64_t limit_ns);
+
+/* SIGTERM. False when it had not ended by itself `grace_ns` later and was killed. */
+bool trial_stop(struct trial *trial, int64_t grace_ns);
+
+/* Did it end, by itself, with this status? */
+bool trial_ended(const struct trial *trial, int status);
+
+/* Say how it ended, with the last line of its stderr, or that it did not. Always -1. */
+int trial_tell(const struct trial *trial, struct err *err);
+
+/* The last line of its stderr; free() it. */
+char *trial_reason(const struct trial *trial);
+
+/* End it and all it started, however hidden. Trials below us must be released together. */
+void trial_free(struct trial *trial);
+
+#endif
