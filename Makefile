@@ -3,9 +3,13 @@
 CC ?= cc
 BUILD ?= build
 OPT ?= -O2 -g
-WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wpedantic $(if $(WERROR),-Werror)
+WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wmissing-prototypes -Wpedantic -Wdate-time $(if $(WERROR),-Werror)
 CPPFLAGS += -D_GNU_SOURCE -Isrc
-CFLAGS = -std=c11 $(OPT) $(WARNINGS) -fno-strict-overflow $(SANITIZE)
+# Neither the folder nor the time goes into an object: `make reproduce` compares two builds. gcc
+# takes the folder's name from PWD, which may be a symbolic link.
+SAME_BYTES = -ffile-prefix-map='$(CURDIR)=.'
+export PWD = $(CURDIR)
+CFLAGS = -std=c11 $(OPT) $(WARNINGS) -fno-strict-overflow $(SAME_BYTES) $(SANITIZE)
 LDFLAGS += $(SANITIZE)
 
 # A new probe: its file src/probe/NAME.c and its name here.
@@ -15,9 +19,10 @@ LAYERS = base stat conf net link run report
 BIN = $(BUILD)/bin
 OBJ = $(BUILD)/obj
 libs = $(foreach layer,$(1),$(OBJ)/$(layer).a)
-objects = $(patsubst %.c,$(OBJ)/%.o,$(wildcard $(1)))
+objects = $(patsubst %.c,$(OBJ)/%.o,$(sort $(wildcard $(1))))
 
-PROGRAMS = $(BIN)/rttmatrix $(BIN)/rttlink $(PROBES:%=$(BIN)/probe-%)
+STATIC = $(BIN)/rttlink $(PROBES:%=$(BIN)/probe-%)
+PROGRAMS = $(BIN)/rttmatrix $(STATIC)
 UNIT_TESTS = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 FUZZERS = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES = $(patsubst tests/bench/%.c,$(BUILD)/bench/%,$(wildcard tests/bench/*.c))
@@ -28,13 +33,18 @@ LLHTTP_INCLUDE = /usr/share/include/llhttp
 LLHTTP_OBJECTS = $(OBJ)/llhttp/llhttp.o $(OBJ)/llhttp/api.o $(OBJ)/llhttp/http.o
 
 .DEFAULT_GOAL = all
-.PHONY: all help matrix test lint format sanitize bench fuzz clean
+.PHONY: all static reproduce help matrix test lint format sanitize bench fuzz clean
 # make V=1 shows the commands.
 say = $(if $(V),,@echo '  $(1)';)
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(PROGRAMS) ## build everything into build/bin
+
+static: $(STATIC) ## the probes and rttlink, statically linked: the same bytes wherever they are built
+
+reproduce: ## prove it: build twice, in different folders and environments, and compare
+	CC='$(CC)' OPT='$(OPT)' ci/reproduce
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -83,7 +93,7 @@ $(OBJ)/%.o: %.c Makefile
 
 $(OBJ)/llhttp/%.o: $(LLHTTP)/%.c
 	@mkdir -p $(@D)
-	$(call say,CC $<)$(CC) -O2 -I$(LLHTTP_INCLUDE) -c -o $@ $<
+	$(call say,CC $<)$(CC) -O2 -I$(LLHTTP_INCLUDE) $(SAME_BYTES) -c -o $@ $<
 
 define layer_rule
 $(OBJ)/$(1).a: $$(call objects,src/$(1)/*.c)

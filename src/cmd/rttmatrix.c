@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/nearest.h"
 #include "base/opts.h"
 #include "base/proc.h"
@@ -137,7 +138,7 @@ rebuild(const char *const dirs[], size_t count, const char *output, bool print, 
 	if (!report)
 		goto out;
 	status = EXIT_CELL_FAILED;
-	if (report_write(report, output, err) < 0)
+	if (file_mkdirs(output, err) < 0 || report_write(report, output, err) < 0)
 		goto out;
 	status = judge(report_totals(report));
 	if (print) {
