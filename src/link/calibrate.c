@@ -28,9 +28,10 @@
 #define SHORT_RTT_NS (2 * NS_PER_MS) /* up to here without gaps */
 /* Of what an echo takes one way, the part that wakes its receiver: that is not the link's.
  * Taken out with the rest, a SYN, which the kernel answers, would come back before the round
- * trip is over. Half of what an echo was seen to take longer than a connect(), at 0.5 and at 50
- * ms: a core that slept longer wakes later. */
-#define RECEIVER_SHORT_NS (15 * NS_PER_US)
+ * trip is over. Half of what an echo was seen to take longer than a connect() at 50 ms; at 0.5
+ * ms, where a core has hardly slept, half of that again and a choice: with all of it left in,
+ * what does wake its receiver would read a tenth too long. */
+#define RECEIVER_SHORT_NS (8 * NS_PER_US)
 #define RECEIVER_LONG_NS (30 * NS_PER_US)
 #define ECHO_NS (100 * NS_PER_US) /* what an echo takes at least, about: sizes the count */
 #define BUDGET_NS (55 * NS_PER_MS)
