@@ -73,8 +73,9 @@ netns_enter(int ns, struct err *err)
 	return setns(ns, CLONE_NEWNET) < 0 ? err_sys(err, "enter network namespace") : 0;
 }
 
-bool
-netns_allowed(struct err *err)
+/* Can this process make network namespaces as it is? */
+static bool
+allowed(struct err *err)
 {
 	int fd = netns_new(err);
 
@@ -98,8 +99,8 @@ write_proc(const char *path, const char *text, struct err *err)
 	return status;
 }
 
-int
-netns_enter_user(struct err *err)
+static int
+enter_user(struct err *err)
 {
 	unsigned uid = geteuid(), gid = getegid();
 	char map[64];
@@ -114,4 +115,22 @@ netns_enter_user(struct err *err)
 		return -1;
 	snprintf(map, sizeof(map), "0 %u 1", gid);
 	return write_proc("/proc/self/gid_map", map, err);
+}
+
+int
+netns_prepare(bool *entered, struct err *err)
+{
+	struct err plain, user;
+
+	*entered = false;
+	if (allowed(&plain))
+		return 0;
+	*entered = true;
+	if (enter_user(&user) == 0 && allowed(&user))
+		return 0;
+	return err_set(err,
+		"no network namespaces: %s; nor in a user namespace: %s. To mend: run as root, or "
+		"`sudo sysctl -w user.max_user_namespaces=15000` and, where AppArmor forbids them, "
+		"`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`",
+		plain.text, user.text);
 }

@@ -18,12 +18,9 @@ int netns_open(const char *path, struct err *err);
  * and descriptors stay where they were made. */
 int netns_enter(int ns, struct err *err);
 
-/* Can this process make network namespaces as it is? */
-bool netns_allowed(struct err *err);
-
-/* Become root of a new user namespace that maps only the present user and group, in a network
- * namespace of its own, so that netns_new() works without privileges. Single-threaded callers
- * only. -1 with the reason. */
-int netns_enter_user(struct err *err);
+/* Make netns_new() work: as we are or, failing that (*entered is true then), by becoming root
+ * of a new user namespace that maps only the present user and group, in a network namespace of
+ * its own. Single-threaded callers only. -1 with both reasons and what mends them. */
+int netns_prepare(bool *entered, struct err *err);
 
 #endif

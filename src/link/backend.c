@@ -35,9 +35,10 @@ build(const struct backend *backend, struct err *err)
 {
 	struct profile profile = {.path = {{.delay_ns = NS_PER_MS}, {.delay_ns = NS_PER_MS}}};
 	struct link link = {.backend = backend, .profile = &profile, .info = print_nothing};
+	bool entered;
 	int status;
 
-	if (!netns_allowed(err) && netns_enter_user(err) < 0)
+	if (netns_prepare(&entered, err) < 0)
 		return LINK_UNSUPPORTED;
 	for (enum end end = NEAR; end < ENDS; end++) {
 		link.ns[end] = netns_new(err);

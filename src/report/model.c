@@ -20,15 +20,6 @@ report_facts_add(struct report_facts *facts, const char *name, const char *value
 		alloc_text(name), alloc_text(value)};
 }
 
-const char *
-report_facts_find(const struct report_facts *facts, const char *name)
-{
-	for (size_t i = 0; i < facts->count; i++)
-		if (!strcmp(facts->items[i].name, name))
-			return facts->items[i].value;
-	return NULL;
-}
-
 void
 report_facts_free(struct report_facts *facts)
 {

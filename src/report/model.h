@@ -106,9 +106,6 @@ struct report {
 void report_facts_add(struct report_facts *facts, const char *name, const char *value);
 void report_facts_free(struct report_facts *facts);
 
-/* The value of that name, or NULL. */
-const char *report_facts_find(const struct report_facts *facts, const char *name);
-
 /* The metric of that name, or NULL. */
 struct report_metric *report_metrics_find(
 	const struct report_metrics *metrics, const char *name);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "run/backends.h"
 #include "base/netns.h"
+#include "run/backends.h"
 #include "run/run.h"
 
 static void
@@ -17,28 +17,21 @@ line(FILE *out, const char *what, bool works, const char *text)
 static bool
 check_netns(FILE *out)
 {
-	struct err plain, user;
-	bool works = true;
+	struct err err;
+	bool entered, works = netns_prepare(&entered, &err) == 0;
 
-	if (netns_allowed(&plain)) {
-		line(out, "runtime netns", true, "with the privileges this user has");
-	} else if (netns_enter_user(&user) == 0 && netns_allowed(&user)) {
-		line(out, "runtime netns", true, "without root, in a user namespace");
-	} else {
-		works = false;
-		line(out, "runtime netns", false, plain.text);
-		line(out, "", false, user.text);
-		line(out, "", false,
-			"mend: run as root, or: sudo sysctl -w "
-			"user.max_user_namespaces=15000 "
-			"kernel.apparmor_restrict_unprivileged_userns=0");
-	}
+	if (!works)
+		line(out, "runtime netns", false, err.text);
+	else
+		line(out, "runtime netns", true,
+			entered ? "without root, in a user namespace"
+				: "with the privileges this user has");
 	line(out, "runtime host", true, "loopback cells only");
 	return works;
 }
 
 static void
-check_awake(FILE *out)
+check_cores(FILE *out)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -62,7 +55,7 @@ run_doctor(const char *bin, FILE *out, struct err *err)
 		backends.netem.works ? "the kernel's own" : backends.netem.reason);
 	line(out, "link tun", backends.tun.works,
 		backends.tun.works ? "our emulator" : backends.tun.reason);
-	check_awake(out);
+	check_cores(out);
 	links = backends.netem.works || backends.tun.works;
 	if (netns && links)
 		return true;

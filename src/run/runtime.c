@@ -8,24 +8,6 @@
 #include "base/netns.h"
 
 static int
-place_prepare(struct err *err)
-{
-	struct err plain, user;
-
-	if (netns_allowed(&plain))
-		return 0;
-	if (netns_enter_user(&user) == 0 && netns_allowed(&user))
-		return 0;
-	return err_set(err,
-		"no network namespaces: %s; nor in a user namespace: %s. To mend: run as root, "
-		"or "
-		"`sudo sysctl -w user.max_user_namespaces=15000` and, where AppArmor forbids "
-		"them, "
-		"`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`",
-		plain.text, user.text);
-}
-
-static int
 place_open(bool linked, struct place *place, struct err *err)
 {
 	*place = (struct place){-1, -1};
@@ -50,13 +32,6 @@ place_close(struct place *place)
 }
 
 static int
-host_prepare(struct err *err)
-{
-	(void)err;
-	return 0;
-}
-
-static int
 host_open(bool linked, struct place *place, struct err *err)
 {
 	*place = (struct place){-1, -1};
@@ -72,7 +47,6 @@ host_close(struct place *place)
 const struct runtime runtime_netns = {
 	.name = "netns",
 	.links = true,
-	.prepare = place_prepare,
 	.open = place_open,
 	.close = place_close,
 };
@@ -80,7 +54,6 @@ const struct runtime runtime_netns = {
 const struct runtime runtime_host = {
 	.name = "host",
 	.links = false,
-	.prepare = host_prepare,
 	.open = host_open,
 	.close = host_close,
 };
@@ -89,12 +62,13 @@ const struct runtime *
 runtime_choose(const char *name, struct err *why, struct err *err)
 {
 	struct err reason;
+	bool entered;
 
 	if (!strcmp(name, "host")) {
 		err_set(why, "runtime host: as asked");
 		return &runtime_host;
 	}
-	if (place_prepare(&reason) == 0) {
+	if (netns_prepare(&entered, &reason) == 0) {
 		err_set(why, "runtime netns: %s",
 			strcmp(name, "auto") ? "as asked"
 					     : "this machine can make network namespaces");

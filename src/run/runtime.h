@@ -16,10 +16,6 @@ struct place {
 struct runtime {
 	const char *name;
 	bool links; /* can it put a link between the halves? */
-	/* Can this machine do it? May change what this process is (enter a user namespace), so
-	 * it is called once, before anything is started. -1 with the reason and what mends it.
-	 */
-	int (*prepare)(struct err *err);
 	/* Fresh places for one turn; -1: nothing was made. */
 	int (*open)(bool linked, struct place *place, struct err *err);
 	void (*close)(struct place *place);

@@ -18,13 +18,13 @@ else
 		"$@"
 	}
 fi
-mkdir -m 777 "$tmp/work"
-cp -r "$BIN" "$tmp/work/bin"
-chmod -R a+rX "$tmp/work/bin"
-mkdir "$tmp/work/netem"
-printf 'schema: 1\nloopback: true\n' >"$tmp/work/netem/localhost.yaml"
-printf 'schema: 1\nrtt: 20ms\n' >"$tmp/work/netem/far.yaml"
-cat >"$tmp/work/m.yaml" <<'EOF'
+mkdir -m 777 "$tmp/home"
+cp -r "$BIN" "$tmp/home/bin"
+chmod -R a+rX "$tmp/home/bin"
+mkdir "$tmp/home/netem"
+printf 'schema: 1\nloopback: true\n' >"$tmp/home/netem/localhost.yaml"
+printf 'schema: 1\nrtt: 20ms\n' >"$tmp/home/netem/far.yaml"
+cat >"$tmp/home/m.yaml" <<'EOF'
 schema: 1
 name: rootless
 repeats: 1
@@ -35,31 +35,31 @@ cells:
   - probe: handshake
     expect: [ { metric: connect, profile: far, rtts: [0.95, 1.10] } ]
 EOF
-export HOME=$tmp/work
+export HOME=$tmp/home
 
 if ! as_user unshare -Urn true 2>"$tmp/err"; then
 	skip rootless "no user namespaces: $(tail -n 1 "$tmp/err")"
 	exit 0
 fi
-as_user "$tmp/work/bin/rttmatrix" doctor >"$tmp/doctor" 2>&1
+as_user "$tmp/home/bin/rttmatrix" doctor >"$tmp/doctor" 2>&1
 status=$?
 check 'doctor says how' grep -q 'without root, in a user namespace' "$tmp/doctor"
 if [ "$status" -ne 0 ]; then
 	skip 'a rootless run' "$(tail -n 1 "$tmp/doctor")"
 	exit 0
 fi
-as_user "$tmp/work/bin/rttmatrix" run "$tmp/work/m.yaml" --output "$tmp/work/results" --quiet \
+as_user "$tmp/home/bin/rttmatrix" run "$tmp/home/m.yaml" --output "$tmp/home/results" --quiet \
 	>"$tmp/summary" 2>"$tmp/err"
 equal 'a rootless run exits 0' $? 0
-equal 'all cells ok' "$(tail -n +2 "$tmp/work/results/latest/matrix.csv" | grep -c ',ok,')" \
-	"$(tail -n +2 "$tmp/work/results/latest/matrix.csv" | wc -l)"
+equal 'all cells ok' "$(tail -n +2 "$tmp/home/results/latest/matrix.csv" | grep -c ',ok,')" \
+	"$(tail -n +2 "$tmp/home/results/latest/matrix.csv" | wc -l)"
 if [ "$(id -u)" -eq 0 ]; then
 	equal 'the results are the user'\''s own' \
-		"$(stat -c %u "$tmp/work/results/latest/matrix.csv")" 65534
+		"$(stat -c %u "$tmp/home/results/latest/matrix.csv")" 65534
 	# Without access to /dev/net/tun, and no netem: refused, with the command that mends it.
 	if [ "$(stat -c %a /dev/net/tun)" = 600 ] && ! "$BIN/rttlink" backends | grep -q 'netem ok'; then
-		setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/work/bin/rttmatrix" run \
-			"$tmp/work/m.yaml" --output "$tmp/work/results" --quiet >/dev/null 2>"$tmp/err"
+		setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/home/bin/rttmatrix" run \
+			"$tmp/home/m.yaml" --output "$tmp/home/results" --quiet >/dev/null 2>"$tmp/err"
 		equal 'no access to /dev/net/tun exits 4' $? 4
 		check 'and says what mends it' grep -q 'chmod' "$tmp/err"
 	fi
