@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,17 +69,47 @@ netns_open(const char *path, struct err *err)
 	return fd < 0 ? err_sys(err, "open network namespace %s", path) : fd;
 }
 
+/* Is it the one we are in? */
+static bool
+is_present(int ns)
+{
+	struct stat here, there;
+
+	return stat("/proc/self/ns/net", &here) == 0 && fstat(ns, &there) == 0 &&
+	       here.st_ino == there.st_ino && here.st_dev == there.st_dev;
+}
+
 int
 netns_enter(int ns, struct err *err)
 {
+	if (is_present(ns))
+		return 0;
 	return setns(ns, CLONE_NEWNET) < 0 ? err_sys(err, "enter network namespace") : 0;
+}
+
+/* Does the network namespace we are in belong to our user namespace, or one within it? Only
+ * there may we return, or make devices. */
+static bool
+present_is_ours(struct err *err)
+{
+	int ns = netns_open("/proc/self/ns/net", err);
+	int owner = ns < 0 ? -1 : ioctl(ns, NS_GET_USERNS);
+	bool ours = owner >= 0 || (ns >= 0 && errno != EPERM);
+
+	if (ns >= 0 && !ours)
+		err_set(err, "the present one belongs to another user namespace");
+	if (owner >= 0)
+		close(owner);
+	if (ns >= 0)
+		close(ns);
+	return ours;
 }
 
 /* Can this process make network namespaces as it is? */
 static bool
 allowed(struct err *err)
 {
-	int fd = netns_new(err);
+	int fd = present_is_ours(err) ? netns_new(err) : -1;
 
 	if (fd < 0)
 		return false;

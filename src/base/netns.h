@@ -15,7 +15,7 @@ int netns_new(struct err *err);
 int netns_open(const char *path, struct err *err);
 
 /* Make it this process's network namespace, for good: there may be no right to go back. Sockets
- * and descriptors stay where they were made. */
+ * and descriptors stay where they were made. Needs no right to stay where we are. */
 int netns_enter(int ns, struct err *err);
 
 /* Make netns_new() work: as we are or, failing that (*entered is true then), by becoming root

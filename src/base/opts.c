@@ -263,7 +263,8 @@ opts_usage(const struct opt *table, const char *dash, FILE *out)
 	const char *join = *dash ? " " : "=";
 
 	for (; table->name; table++) {
-		const char *word = value_word(table);
+		bool named = table->type == OPT_FLAG && !*dash; /* a flag there has a value */
+		const char *word = named ? "true|false" : value_word(table);
 		int width = fprintf(
 			out, "  %s%s%s%s", dash, table->name, *word ? join : "", word);
 
@@ -272,7 +273,10 @@ opts_usage(const struct opt *table, const char *dash, FILE *out)
 		else
 			fprintf(out, "%*s", 34 - width, "");
 		fprintf(out, "%s", table->help);
-		if (table->default_text && table->type != OPT_FLAG)
+		if (named)
+			fprintf(out, " (default %s)",
+				table->default_text ? table->default_text : "false");
+		else if (table->default_text && table->type != OPT_FLAG)
 			fprintf(out, " (default %s)", table->default_text);
 		fputc('\n', out);
 	}

@@ -17,11 +17,12 @@
 #include "run/contract.h"
 #include "run/manifest.h"
 #include "run/run.h"
+#include "run/runtime.h"
 
 struct arguments {
 	struct run_options run;
 	bool json, csv, help;
-	const char *probe; /* of check: a program instead of a matrix */
+	const char *probe; /* of check: a program or an image instead of a matrix */
 	char **operands;
 	int operand_count;
 };
@@ -54,7 +55,8 @@ struct subcommand {
 			"of the order, the losses and the jitter, instead of the matrix "      \
 			"file's"},                                                             \
 		{"jobs", OPT_COUNT, RUN(jobs), NULL, NULL, 1, 64,                              \
-			"cells of 20ms and more that run side by side (default: 2 a core)"},   \
+			"cells of 20ms and more that run side by side (default: 2 a core; "    \
+			"in containers one for 4 cores)"},                                     \
 	{                                                                                      \
 		"shard", OPT_TEXT, RUN(shard), NULL, "I/N", 0, 0,                              \
 			"only every N-th cell, from the I-th on"                               \
@@ -66,10 +68,13 @@ struct subcommand {
 
 static const struct opt run_table[] = {
 	OUTPUT_ROW("where run directories are made"),
-	{"runtime", OPT_WORD, RUN(runtime), "auto", "auto|netns|host", 0, 0,
+	{"runtime", OPT_WORD, RUN(runtime), "auto", "auto|docker|netns|host", 0, 0,
 		"what isolates a pair; host runs loopback cells only"},
 	{"link", OPT_WORD, RUN(link), "auto", "auto|netem|tun", 0, 0,
 		"what shapes: the kernel's netem, or our emulator"},
+	{"awake", OPT_WORD, RUN(awake), NULL, "auto|on|off", 0, 0,
+		"keep the cores out of idle while cells run; auto: over a link, where "
+		"/dev/cpu_dma_latency does it (default: as the matrix says, else auto)"},
 	SELECT_ROWS,
 	{"resume", OPT_TEXT, RUN(resume), NULL, "DIR", 0, 0,
 		"instead of FILE: go on with the interrupted run in DIR, as it was begun"},
@@ -108,8 +113,9 @@ static const struct opt clean_table[] = {
 };
 
 static const struct opt check_table[] = {
-	{"probe", OPT_TEXT, offsetof(struct arguments, probe), NULL, "COMMAND", 0, 0,
-		"instead of FILE: run this program through docker/CONTRACT.md, a line a check"},
+	{"probe", OPT_TEXT, offsetof(struct arguments, probe), NULL, "COMMAND|IMAGE", 0, 0,
+		"instead of FILE: run this program, or the image of that name, through the "
+		"contract"},
 	HELP_ROW,
 	END_ROW,
 };
@@ -151,16 +157,33 @@ out:
 	return status;
 }
 
+static const char *
+plural(int64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static void
 print_plan(const struct run_input *input, const struct run_options *options)
 {
+	bool containers = strcmp(options->runtime, "netns") && strcmp(options->runtime, "host");
+	bool namespaces = strcmp(options->runtime, "docker");
 	char about[UNITS_TEXT_SIZE];
 
 	for (size_t i = 0; i < input->matrix.cell_count; i++)
 		printf("%s\n", input->matrix.cells[i].id);
-	units_format_short(run_estimate_ns(input, options), about);
-	printf("%zu cells x %" PRId64 " repeats, about %s\n", input->matrix.cell_count,
-		input->matrix.repeats, about);
+	printf("%zu cell%s x %" PRId64 " repeat%s", input->matrix.cell_count,
+		plural((int64_t)input->matrix.cell_count), input->matrix.repeats,
+		plural(input->matrix.repeats));
+	if (namespaces) {
+		units_format_short(run_estimate_ns(input, options, &runtime_netns), about);
+		printf(", about %s", about);
+	}
+	if (containers) {
+		units_format_short(run_estimate_ns(input, options, &runtime_docker), about);
+		printf(", about %s in containers", about);
+	}
+	putchar('\n');
 }
 
 static enum exit_status
@@ -228,9 +251,11 @@ act_check(const struct arguments *arguments, struct err *err)
 		return contract_check(arguments->probe, stdout, err);
 	status = run_load(arguments->operands[0], &arguments->run, &input, err);
 	if (status == EXIT_ALL_WELL)
-		printf("%s: ok, %zu cells over %zu profiles, %" PRId64 " repeats\n",
+		printf("%s: ok, %zu cell%s over %zu profile%s, %" PRId64 " repeat%s\n",
 			arguments->operands[0], input.matrix.cell_count,
-			input.matrix.profile_count, input.matrix.repeats);
+			plural((int64_t)input.matrix.cell_count), input.matrix.profile_count,
+			plural((int64_t)input.matrix.profile_count), input.matrix.repeats,
+			plural(input.matrix.repeats));
 	run_input_free(&input);
 	return status;
 }
@@ -286,8 +311,8 @@ static const struct subcommand subcommands[] = {
 	{"run", "FILE", "measure every cell of a matrix", 0, 1, run_table, act_run},
 	{"list", "FILE", "every cell, one a line", 1, 1, list_table, act_list},
 	{"check", "FILE",
-		"validate a matrix and its profiles, start nothing; --probe: a program", 1, 1,
-		check_table, act_check},
+		"validate a matrix and its profiles, start nothing; --probe: a program or image",
+		1, 1, check_table, act_check},
 	{"doctor", "", "what this machine can run, and what mends what it cannot", 0, 0,
 		plain_table, act_doctor},
 	{"collate", "DIR...", "raw records -> matrix.csv and summary.md; several shards -> one",

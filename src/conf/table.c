@@ -23,6 +23,20 @@ unknown_key(const struct conf_doc *doc, const struct conf_node *at,
 	return conf_key_error(doc, at, err, "%s", what.text);
 }
 
+int
+conf_check_elsewhere(const struct conf_doc *doc, const struct conf_node *map,
+	const struct conf_elsewhere *keys, struct err *err)
+{
+	for (; keys->name; keys++) {
+		const struct conf_node *node = conf_get(map, keys->name);
+
+		if (node)
+			return conf_key_error(
+				doc, node, err, "key '%s' %s", keys->name, keys->where);
+	}
+	return 0;
+}
+
 static const struct conf_key *
 find(const struct conf_key *table, const char *name)
 {
@@ -73,6 +87,8 @@ parse_number(enum conf_type type, const char *text, int64_t *value, struct err *
 		return units_parse(UNIT_RATE, text, value, err);
 	case CONF_PERCENT:
 		return units_parse(UNIT_PERCENT, text, value, err);
+	case CONF_SIZE:
+		return units_parse(UNIT_SIZE, text, value, err);
 	case CONF_FLAG:
 		return parse_flag(text, value, err);
 	default:
@@ -92,6 +108,9 @@ format_number(enum conf_type type, int64_t value, char out[static UNITS_TEXT_SIZ
 		break;
 	case CONF_PERCENT:
 		units_format(UNIT_PERCENT, value, out);
+		break;
+	case CONF_SIZE:
+		units_format(UNIT_SIZE, value, out);
 		break;
 	default:
 		snprintf(out, UNITS_TEXT_SIZE, "%" PRId64, value);

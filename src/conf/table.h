@@ -15,6 +15,7 @@ enum conf_type {
 	CONF_DURATION, /* conf_number, nanoseconds */
 	CONF_RATE,     /* conf_number, bits per second */
 	CONF_PERCENT,  /* conf_number, parts per million */
+	CONF_SIZE,     /* conf_number, bytes */
 	CONF_FLAG,     /* conf_number, 0 or 1; true or false */
 	CONF_WORD,     /* const conf_node *: text */
 	CONF_WORDS,    /* const conf_node *: a list of texts, or one; see conf_items() */
@@ -43,6 +44,16 @@ struct conf_key {
  * a value that does not read or is out of range. Nodes that are filled in belong to `doc`. */
 int conf_fill(const struct conf_doc *doc, const struct conf_node *map,
 	const struct conf_key *table, void *dest, struct err *err);
+
+/* A key that people write where it does not belong, and where it does. */
+struct conf_elsewhere {
+	const char *name, *where;
+};
+
+/* -1 with "file:line:column: key 'NAME' WHERE" when `map` holds one of `keys`, which end with a
+ * row whose name is NULL: to be asked before conf_fill(), which would name the nearest key. */
+int conf_check_elsewhere(const struct conf_doc *doc, const struct conf_node *map,
+	const struct conf_elsewhere *keys, struct err *err);
 
 /* Read the text `node` as `type`, one of the numbers, and check its range. */
 int conf_read_number(const struct conf_doc *doc, const struct conf_node *node,

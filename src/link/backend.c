@@ -34,15 +34,20 @@ static int
 build(const struct backend *backend, struct err *err)
 {
 	struct profile profile = {.path = {{.delay_ns = NS_PER_MS}, {.delay_ns = NS_PER_MS}}};
-	struct link link = {.backend = backend, .profile = &profile, .info = print_nothing};
+	struct link link = {
+		.backend = backend,
+		.profile = &profile,
+		.ends = end_addresses,
+		.info = print_nothing,
+	};
 	bool entered;
 	int status;
 
 	if (netns_prepare(&entered, err) < 0)
 		return LINK_UNSUPPORTED;
 	for (enum end end = NEAR; end < ENDS; end++) {
-		link.ns[end] = netns_new(err);
-		if (link.ns[end] < 0)
+		link.space[end].ns = netns_new(err);
+		if (link.space[end].ns < 0)
 			return LINK_UNSUPPORTED;
 	}
 	status = backend->open(&link, err);

@@ -2,19 +2,28 @@
 #ifndef LINK_BACKEND_H
 #define LINK_BACKEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "link/ends.h"
 #include "link/profile.h"
+#include "link/space.h"
 
 /* Returned besides 0 and -1: this machine can't do it; the error says what would mend that. */
 #define LINK_UNSUPPORTED (-77)
 
+/* Exact with tun. With netem the sum of lost and dropped is; netem counts both as one, so
+ * `lost` is what the loss setting explains of it, except that a queue bounded in bytes counts
+ * its own drops exactly. netem does not count the copies that `duplicate` makes: with it
+ * `packets` is what is to be expected, else exact. */
 struct link_counters {
 	int64_t packets[DIRECTIONS]; /* offered */
 	int64_t lost[DIRECTIONS];    /* by the loss setting */
-	int64_t dropped[DIRECTIONS]; /* for any other reason */
+	int64_t dropped[DIRECTIONS]; /* by a full queue of the link */
+	int64_t missed[DIRECTIONS];  /* outside the link: the machine had no room for them */
+	/* Where the backend can tell. */
+	int64_t duplicated[DIRECTIONS], corrupted[DIRECTIONS], reordered[DIRECTIONS];
 };
 
 struct link {
@@ -22,19 +31,23 @@ struct link {
 	const struct backend *backend;
 	const struct profile *profile;
 	uint64_t seed;
-	int ns[ENDS];                                     /* descriptors of the namespaces */
+	struct space space[ENDS];
+	const struct end_address *ends; /* [ENDS]; end_addresses, unless it is numbered */
 	void (*info)(const char *name, const char *text); /* told what is in force */
 	/* Owned by the backend. */
 	void *state;
 };
 
-/* All of these change the process's network namespace. */
+/* All of these may change the process's network namespace. */
 struct backend {
 	const char *name;
 	/* Make the link and shape it. After a failure close() has nothing left to do. */
 	int (*open)(struct link *link, struct err *err);
 	/* Carry packets until `stop_fd` can be read; -1 when the link breaks. */
 	int (*run)(struct link *link, int stop_fd, struct err *err);
+	/* Start the clock of the profile's changes, or (not `runs`) undo them. NULL: this one
+	 * makes no link that changes. */
+	void (*clock)(struct link *link, bool runs);
 	/* What happened so far, and `info` on how well; -1 when the link is no longer there. */
 	int (*count)(struct link *link, struct link_counters *counters, struct err *err);
 	/* Remove the link. */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "link/ends.h"
+#include "link/backend.h"
 #include "link/ferry.h"
 #include "link/profile.h"
 
@@ -15,10 +15,10 @@ struct base_cost {
 };
 
 /* Measure what packets take over the ferry beyond the delay they are given, under the
- * conditions of `profile`, with the echo on `core` (-1: any): see the top of calibrate.c. Takes
- * less than 100 ms. Leaves the ferry unshaped. */
-int calibrate(struct ferry *ferry, const int ns[static ENDS], const struct profile *profile,
-	int core, struct base_cost *cost, struct err *err);
+ * conditions of the link's profile, with the echo on `core` (-1: any): see the top of
+ * calibrate.c. Takes 30 to 200 ms. Leaves the ferry unshaped. */
+int calibrate(struct ferry *ferry, const struct link *link, int core, struct base_cost *cost,
+	struct err *err);
 
 /* `path` with `cost_ns` less delay, as far as there is any. */
 struct impairment calibrated_path(const struct impairment *path, int64_t cost_ns);

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/netns.h"
 #include "net/cpu.h"
 
 #define GRACE_NS (100 * NS_PER_MS)
+#define HOLD_NS (3 * NS_PER_S) /* longer than any cold round trip, short against a deadline */
 
 /* 64 bytes, as the probes' requests. Never leaves this machine, so in host byte order. */
 struct message {
@@ -31,7 +31,9 @@ struct echo {
 	int fds[ENDS];
 	int64_t next;    /* number to send next, from -warmup */
 	int64_t send_ns; /* not before */
+	int64_t newest;  /* highest number that came back */
 	int64_t received, warm;
+	int64_t first_ns;
 	int64_t longest_ns; /* round trip */
 	int64_t last_ns;    /* when the last one was sent */
 };
@@ -40,17 +42,15 @@ static int
 open_end(const struct echo_plan *plan, enum end end, struct err *err)
 {
 	struct sockaddr_storage address;
-	socklen_t len = end_sockaddr(end, plan->family, 0, &address);
+	socklen_t len = end_sockaddr(&plan->ends[end], plan->family, 0, &address);
 	int fd;
 
-	if (netns_enter(plan->ns[end], err) < 0)
-		return -1;
-	fd = socket(plan->family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = space_socket(&plan->space[end], plan->family, SOCK_DGRAM | SOCK_NONBLOCK, 0, err);
 	if (fd < 0)
-		return err_sys(err, "echo: make a socket");
+		return err_prefix(err, "echo");
 	if (bind(fd, (void *)&address, len) == 0)
 		return fd;
-	err_sys(err, "echo: bind to the %s end's address", end_addresses[end].name);
+	err_sys(err, "echo: bind to the %s end's address", plan->ends[end].name);
 	close(fd);
 	return -1;
 }
@@ -100,8 +100,12 @@ note(struct echo *echo, const struct message *message, int64_t now_ns)
 {
 	struct echo_sample *sample;
 
+	if (message->number > echo->newest)
+		echo->newest = message->number;
 	if (now_ns - message->sent_ns > echo->longest_ns)
 		echo->longest_ns = now_ns - message->sent_ns;
+	if (message->number == -echo->plan->warmup)
+		echo->first_ns = now_ns - message->sent_ns;
 	if (message->number < 0) {
 		echo->warm++;
 		return;
@@ -135,14 +139,29 @@ all_sent(const struct echo *echo)
 	return echo->next >= echo->plan->count;
 }
 
+/* Has one come back, or is it pointless to wait for that? */
+static bool
+is_warm(const struct echo *echo)
+{
+	return echo->next < 0 || echo->warm || !echo->plan->warmup ||
+	       clock_now() >= echo->last_ns + HOLD_NS;
+}
+
+/* One at a time: when the one under way counts as lost, so that the next one goes. */
+static int64_t
+lost_ns(const struct echo *echo)
+{
+	return echo->last_ns + (echo->longest_ns ? 2 * echo->longest_ns + GRACE_NS : HOLD_NS);
+}
+
 /* May the next one go, as far as those before it are concerned? */
 static bool
 may_send(const struct echo *echo)
 {
-	if (all_sent(echo))
+	if (all_sent(echo) || !is_warm(echo))
 		return false;
-	return !echo->plan->one_at_a_time ||
-	       echo->received + echo->warm == echo->next + echo->plan->warmup;
+	return !echo->plan->one_at_a_time || echo->newest == echo->next - 1 ||
+	       clock_now() >= lost_ns(echo);
 }
 
 /* The time at which something has to be done even if no packet comes. */
@@ -154,8 +173,13 @@ wake_time(const struct echo *echo)
 
 	if (may_send(echo) && echo->send_ns < wake_ns)
 		wake_ns = echo->send_ns;
+	if (!is_warm(echo) && echo->last_ns + HOLD_NS < wake_ns)
+		wake_ns = echo->last_ns + HOLD_NS;
 	if (all_sent(echo) && echo->longest_ns && give_up_ns < wake_ns)
 		wake_ns = give_up_ns;
+	if (echo->plan->one_at_a_time && !all_sent(echo) && !may_send(echo) &&
+		lost_ns(echo) < wake_ns)
+		wake_ns = lost_ns(echo);
 	return wake_ns;
 }
 
@@ -194,7 +218,7 @@ exchange(struct echo *echo)
 }
 
 int
-echo_run(const struct echo_plan *plan, struct echo_sample *samples, int64_t *received,
+echo_run(const struct echo_plan *plan, struct echo_sample *samples, struct echo_result *result,
 	struct err *err)
 {
 	struct echo echo = {
@@ -202,6 +226,7 @@ echo_run(const struct echo_plan *plan, struct echo_sample *samples, int64_t *rec
 		.samples = samples,
 		.fds = {-1, -1},
 		.next = -plan->warmup,
+		.newest = -plan->warmup - 1,
 		.send_ns = clock_now(),
 	};
 	int status = -1;
@@ -217,7 +242,7 @@ echo_run(const struct echo_plan *plan, struct echo_sample *samples, int64_t *rec
 	if (join(echo.fds, err) < 0)
 		goto out;
 	exchange(&echo);
-	*received = echo.received;
+	*result = (struct echo_result){echo.received, echo.first_ns};
 	status = 0;
 out:
 	for (enum end end = NEAR; end < ENDS; end++)

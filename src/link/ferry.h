@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "link/chain.h"
 #include "link/ends.h"
 #include "link/lateness.h"
+#include "link/pace.h"
 #include "link/profile.h"
 
 struct ferry_counters {
@@ -18,26 +18,31 @@ struct ferry_counters {
 	int64_t chatter; /* multicast by the kernels themselves, left out of the link */
 };
 
-/* What counts as a stall: more than waking takes on a machine that has a core to give (at most
- * 0.7 ms as SCHED_FIFO, 5 ms without), about what a busy one makes a process wait for its turn.
- */
-#define FERRY_STALL_NS (5 * NS_PER_MS)
-
-/* How long the loop stood still, unable to see a packet that came. */
-struct ferry_stalls {
-	int64_t max_ns; /* the longest, counted or not */
-	int64_t count;  /* longer than FERRY_STALL_NS */
-};
-
 struct ferry;
 
 /* Carries between two non-blocking TUN descriptors, which stay the caller's, undelayed until
  * ferry_shape(). Never NULL. */
 struct ferry *ferry_new(const int tun[static ENDS]);
 
+/* What the descriptors carry from now on are Ethernet frames: their headers pass as they are,
+ * and everything else, chains and counters, sees the IP (or ARP) packets inside. */
+void ferry_carry_frames(struct ferry *ferry);
+
 /* Start both directions afresh: new chains, counters at zero. What is in flight is gone. */
 void ferry_shape(
 	struct ferry *ferry, const struct impairment path[static DIRECTIONS], uint64_t seed);
+
+/* The link's changes, for a clock that stands still. They stay the caller's, until
+ * ferry_shape().
+ */
+void ferry_plan(struct ferry *ferry, const struct change *changes, size_t count);
+
+/* Start the link's clock: from here on the n-th packet meets the n-th random numbers, a trace
+ * begins and changes come. What is in flight and the counters stay. */
+void ferry_start_clock(struct ferry *ferry);
+
+/* Back to the state given to ferry_shape(): no changes come any more. */
+void ferry_stop_clock(struct ferry *ferry);
 
 /* The chain of one direction, to add stages to. Valid until ferry_shape(). */
 struct chain *ferry_chain(const struct ferry *ferry, enum direction direction);
@@ -47,7 +52,7 @@ int ferry_run(struct ferry *ferry, int stop_fd, struct err *err);
 
 /* Both since ferry_shape(). */
 const struct lateness *ferry_lateness(const struct ferry *ferry);
-const struct ferry_stalls *ferry_stalls(const struct ferry *ferry);
+const struct stalls *ferry_stalls(const struct ferry *ferry);
 void ferry_count(
 	const struct ferry *ferry, enum direction direction, struct ferry_counters *counters);
 

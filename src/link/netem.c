@@ -1,10 +1,9 @@
-/* netem through tc(8): arguments, error texts, JSON. */
+/* netem through tc(8): arguments and error texts. */
 #include "link/netem.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,15 +14,45 @@
  * order, and one this high (12 ns for a full packet) does nothing else. */
 #define ORDER_RATE_BPS INT64_C(1000000000000)
 
-/* A profile's rate is that of IP packets; netem would also count the Ethernet header. */
+/* A profile's rate is that of IP packets; qdiscs would also count the Ethernet header. */
 #define RATE_OVERHEAD "-14"
+
+/* A bucket holds one full packet: the largest that may go out without waiting. At high rates
+ * also what falls due while the kernel's timer is late, or that share of the rate is gone. */
+#define BUCKET_BYTES 1500
+#define TIMER_LATE_NS (100 * NS_PER_US)
+
+#define PPM_OF_PERCENT 10000
+#define PPB_OF_PERCENT 10000000
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Appends words to an argument list. */
+struct writer {
+	const char **at;
+	char (*text)[NETEM_TEXT];
+};
+
+static void
+add(struct writer *writer, const char *word)
+{
+	*writer->at++ = word;
+}
+
+__attribute__((format(printf, 2, 3))) static void
+add_number(struct writer *writer, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(*writer->text, NETEM_TEXT, fmt, args);
+	va_end(args);
+	add(writer, *writer->text++);
+}
+
 /* Decimals of `value` / `unit`, without trailing zeros. */
 static void
-format_decimal(int64_t value, int64_t unit, int digits, const char *suffix,
-	char out[static NETEM_TEXT])
+add_decimal(struct writer *writer, int64_t value, int64_t unit, int digits, const char *suffix)
 {
 	char decimals[16] = "";
 
@@ -34,53 +63,161 @@ format_decimal(int64_t value, int64_t unit, int digits, const char *suffix,
 		while (decimals[len - 1] == '0')
 			decimals[--len] = '\0';
 	}
-	snprintf(out, NETEM_TEXT, "%" PRId64 "%s%s", value / unit, decimals, suffix);
+	add_number(writer, "%" PRId64 "%s%s", value / unit, decimals, suffix);
 }
 
-static int64_t
-rate_bps(const struct impairment *path)
+static void
+add_us(struct writer *writer, int64_t ns)
 {
-	return path->rate_bps ? path->rate_bps : path->jitter_ns ? ORDER_RATE_BPS : 0;
+	add_decimal(writer, ns, NS_PER_US, 3, "us");
 }
 
-void
-netem_argv(const char *device, const struct impairment *path, const uint64_t *seed,
+/* `word` and a share of packets, if there is one. */
+static void
+add_share(struct writer *writer, const char *word, int64_t ppm)
+{
+	if (!ppm)
+		return;
+	add(writer, word);
+	add_decimal(writer, ppm, PPM_OF_PERCENT, 4, "%");
+}
+
+int64_t
+netem_rate_bps(const struct impairment *path)
+{
+	if (path->rate_bps && !path->queue_bytes)
+		return path->rate_bps;
+	return path->jitter_ns && !path->reorder_ppm ? ORDER_RATE_BPS : 0;
+}
+
+int64_t
+netem_bucket_bytes(const struct impairment *path)
+{
+	int64_t late = path->rate_bps / 8 * TIMER_LATE_NS / NS_PER_S;
+
+	if (!path->rate_bps || !path->queue_bytes)
+		return 0;
+	return late > BUCKET_BYTES ? late : BUCKET_BYTES;
+}
+
+static void
+add_delay(struct writer *writer, const struct impairment *path)
+{
+	/* tc has no table for `uniform`: that is what it does without one. */
+	static const char *const tables[] = {
+		[DISTRIBUTION_UNIFORM] = NULL,
+		[DISTRIBUTION_NORMAL] = "normal",
+		[DISTRIBUTION_PARETO] = "pareto",
+		[DISTRIBUTION_PARETONORMAL] = "paretonormal",
+	};
+
+	if (!path->delay_ns)
+		return;
+	add(writer, "delay");
+	add_us(writer, path->delay_ns);
+	if (!path->jitter_ns)
+		return;
+	add_us(writer, path->jitter_ns);
+	if (tables[path->distribution]) {
+		add(writer, "distribution");
+		add(writer, tables[path->distribution]);
+	}
+}
+
+static void
+add_loss(struct writer *writer, const struct impairment *path)
+{
+	/* All four: tc's default for r is 1 - p, and not 0 or 100% for what the states lose. */
+	const int64_t gemodel[] = {path->gemodel.to_bad_ppb, path->gemodel.to_good_ppb,
+		path->gemodel.bad_loss_ppb, path->gemodel.good_loss_ppb};
+
+	if (!path->bursts) {
+		add_share(writer, "loss", path->loss_ppm);
+		return;
+	}
+	add(writer, "loss");
+	add(writer, "gemodel");
+	for (size_t i = 0; i < COUNT(gemodel); i++)
+		add_decimal(writer, gemodel[i], PPB_OF_PERCENT, 7, "%");
+}
+
+static void
+start(struct writer *writer, struct netem_args *args, const char *device)
+{
+	*writer = (struct writer){args->argv, args->texts};
+	add(writer, "tc");
+	add(writer, "qdisc");
+	add(writer, "add");
+	add(writer, "dev");
+	add(writer, device);
+}
+
+static void
+write_netem(const char *device, const struct impairment *path, const uint64_t *seed,
 	struct netem_args *args)
 {
-	const char *start[] = {"tc", "qdisc", "add", "dev", device, "root", "netem", "limit"};
-	char(*text)[NETEM_TEXT] = args->texts;
-	const char **at = args->argv;
+	struct writer writer;
 
-	memcpy(at, start, sizeof(start));
-	at += COUNT(start);
-	snprintf(*text, NETEM_TEXT, "%" PRId64, impairment_limit(path));
-	*at++ = *text++;
-	if (path->delay_ns) {
-		format_decimal(path->delay_ns, NS_PER_US, 3, "us", *text);
-		*at++ = "delay";
-		*at++ = *text++;
+	start(&writer, args, device);
+	add(&writer, "root");
+	if (netem_bucket_bytes(path)) {
+		static const char *const words[] = {
+			"handle", "1:", "stab", "overhead", RATE_OVERHEAD};
+
+		/* The size that the root takes a packet for is the one its child sees. */
+		for (size_t i = 0; i < COUNT(words); i++)
+			add(&writer, words[i]);
 	}
-	if (path->jitter_ns) {
-		format_decimal(path->jitter_ns, NS_PER_US, 3, "us", *text);
-		*at++ = *text++;
+	add(&writer, "netem");
+	add(&writer, "limit");
+	add_number(&writer, "%" PRId64, impairment_limit(path));
+	add_delay(&writer, path);
+	add_loss(&writer, path);
+	add_share(&writer, "duplicate", path->duplicate_ppm);
+	add_share(&writer, "corrupt", path->corrupt_ppm);
+	if (path->reorder_ppm) {
+		add_share(&writer, "reorder", path->reorder_ppm);
+		add(&writer, "gap");
+		add_number(&writer, "%" PRId64, path->reorder_gap);
 	}
-	if (path->loss_ppm) {
-		format_decimal(path->loss_ppm, 10000, 4, "%", *text);
-		*at++ = "loss";
-		*at++ = *text++;
-	}
-	if (rate_bps(path)) {
-		snprintf(*text, NETEM_TEXT, "%" PRId64 "bit", rate_bps(path));
-		*at++ = "rate";
-		*at++ = *text++;
-		*at++ = RATE_OVERHEAD;
+	if (netem_rate_bps(path)) {
+		add(&writer, "rate");
+		add_number(&writer, "%" PRId64 "bit", netem_rate_bps(path));
+		add(&writer, RATE_OVERHEAD);
 	}
 	if (seed) {
-		snprintf(*text, NETEM_TEXT, "%" PRIu64, *seed);
-		*at++ = "seed";
-		*at++ = *text++;
+		add(&writer, "seed");
+		add_number(&writer, "%" PRIu64, *seed);
 	}
-	*at = NULL;
+	add(&writer, NULL);
+}
+
+static void
+write_bucket(const char *device, const struct impairment *path, struct netem_args *args)
+{
+	static const char *const words[] = {"parent", "1:1", "handle", "10:", "tbf", "rate"};
+	struct writer writer;
+
+	start(&writer, args, device);
+	for (size_t i = 0; i < COUNT(words); i++)
+		add(&writer, words[i]);
+	add_number(&writer, "%" PRId64 "bit", path->rate_bps);
+	add(&writer, "burst");
+	add_number(&writer, "%" PRId64, netem_bucket_bytes(path));
+	add(&writer, "limit");
+	add_number(&writer, "%" PRId64, path->queue_bytes);
+	add(&writer, NULL);
+}
+
+int
+netem_commands(const char *device, const struct impairment *path, const uint64_t *seed,
+	struct netem_args commands[static NETEM_COMMANDS_MAX])
+{
+	write_netem(device, path, seed, &commands[0]);
+	if (!netem_bucket_bytes(path))
+		return 1;
+	write_bucket(device, path, &commands[1]);
+	return 2;
 }
 
 enum netem_fault
@@ -90,91 +227,21 @@ netem_fault(const char *words)
 		const char *words;
 		enum netem_fault fault;
 	} spellings[] = {
+		/* "netem: cannot mix duplicating netems with other netems in tree" */
+		{"duplicating", NETEM_NO_DUPLICATES},
+		{"No distribution data", NETEM_NO_TABLE},
+		{"What is \"", NETEM_UNKNOWN_WORD},
 		{"Specified qdisc kind is unknown", NETEM_NO_QDISC},
 		{"Specified qdisc not found", NETEM_NO_QDISC},
 		{"No such file or directory", NETEM_NO_QDISC},
 		{"Operation not supported", NETEM_NO_QDISC},
 		{"Operation not permitted", NETEM_NO_PRIVILEGE},
+		{"Invalid argument", NETEM_REFUSED},
+		{"Numerical result out of range", NETEM_REFUSED},
 	};
 
 	for (size_t i = 0; i < COUNT(spellings); i++)
 		if (strstr(words, spellings[i].words))
 			return spellings[i].fault;
 	return NETEM_OTHER;
-}
-
-/* The netem object in tc's list of qdiscs; NULL if there is none. */
-static const char *
-find_netem(const char *json)
-{
-	return strstr(json, "\"kind\":\"netem\"");
-}
-
-/* The number behind `key` (as it stands in the text, colon included), 0 if there is none. tc
- * prints JSON without blanks and this program never sets a locale, so strtod() will do. */
-static double
-number(const char *json, const char *key)
-{
-	const char *at = strstr(json, key);
-
-	return at ? strtod(at + strlen(key), NULL) : 0;
-}
-
-/* tc keeps times in ticks of 64 ns and prints six digits. */
-static bool
-differs(double actual, double expected)
-{
-	return fabs(actual - expected) > 1e-7 + expected * 1e-4;
-}
-
-int
-netem_confirm(const char *json, const struct impairment *path, struct err *err)
-{
-	const char *netem = find_netem(json);
-	double delay_s, rate;
-
-	if (!netem)
-		return err_set(err, "tc shows no netem: '%.200s'", json);
-	if (number(netem, "\"limit\":") != (double)impairment_limit(path))
-		return err_set(err,
-			"tc shows a netem with another limit than %" PRId64 ": '%.200s'",
-			impairment_limit(path), netem);
-	delay_s = (double)path->delay_ns / (double)NS_PER_S;
-	if (differs(number(netem, "\"delay\":{\"delay\":"), delay_s))
-		return err_set(err, "tc shows a netem with another delay than %g s: '%.200s'",
-			delay_s, netem);
-	rate = (double)rate_bps(path) / 8;
-	if (differs(number(netem, "\"rate\":{\"rate\":"), rate))
-		return err_set(err,
-			"tc shows a netem with another rate than %g bytes/s: '%.200s'", rate,
-			netem);
-	return 0;
-}
-
-bool
-netem_has_seed(const char *json)
-{
-	return strstr(json, "\"seed\":") != NULL;
-}
-
-int
-netem_read_counters(const char *json, struct netem_counters *counters, struct err *err)
-{
-	const char *netem = find_netem(json);
-
-	if (!netem)
-		return err_set(err, "the link broke: its netem is gone");
-	counters->packets = (int64_t)number(netem, "\"packets\":");
-	counters->drops = (int64_t)number(netem, "\"drops\":");
-	return 0;
-}
-
-int64_t
-netem_explained(int64_t offered, int64_t drops, int64_t loss_ppm)
-{
-	double p = (double)loss_ppm / 1e6, mean = (double)offered * p;
-	/* 3.3 standard deviations, and a little for small numbers, where the tail is longer. */
-	double most = loss_ppm ? mean + 3.3 * sqrt(mean * (1 - p)) + 3 : 0;
-
-	return (double)drops <= most ? drops : (int64_t)most;
 }

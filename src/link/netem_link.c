@@ -1,24 +1,26 @@
 /* Link backend `netem`: a veth pair, and the kernel's own netem on each end's egress.
  *
- *   near: link0 [netem UP] ---- veth ---- [netem DOWN] link0 :far */
+ *   near: link0 [netem UP] ---- veth ---- [netem DOWN] link0 :far
+ *
+ * Where a queue is bounded in bytes, the rate is not netem's but that of a token bucket behind
+ * it: [netem, tbf]. */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/netns.h"
 #include "base/proc.h"
 #include "link/backend.h"
 #include "link/netem.h"
+#include "link/netem_shown.h"
+#include "link/netem_tc.h"
 #include "link/rtnl.h"
 
-#define TC_TIMEOUT_NS (5 * NS_PER_S)
 #define TXQUEUELEN 1000
 
 static enum direction
@@ -28,99 +30,20 @@ egress(enum end end)
 }
 
 static int
-run_tc(const char *const argv[], struct proc_output *output, struct err *err)
-{
-	if (proc_capture(argv, clock_now() + TC_TIMEOUT_NS, output, err) == 0)
-		return output->timed_out ? err_set(err, "tc did not end within 5 s") : 0;
-	if (errno != ENOENT && errno != EACCES)
-		return -1;
-	err_prefix(err, "no tc on this machine: 'sudo apt-get install iproute2'");
-	return LINK_UNSUPPORTED;
-}
-
-static int
-explain(const struct proc_output *output, struct err *err)
-{
-	char *line = proc_last_line(&output->err);
-	int status = LINK_UNSUPPORTED;
-
-	switch (netem_fault(buf_text(&output->err))) {
-	case NETEM_NO_QDISC:
-		err_set(err,
-			"the kernel has no netem (sch_netem): 'sudo modprobe sch_netem', or a "
-			"kernel "
-			"with CONFIG_NET_SCH_NETEM; tc says: %s",
-			line);
-		break;
-	case NETEM_NO_PRIVILEGE:
-		err_set(err,
-			"no CAP_NET_ADMIN in this namespace: run as root, or under 'unshare "
-			"-Urn'; "
-			"tc says: %s",
-			line);
-		break;
-	case NETEM_OTHER:
-		status = err_set(err, "tc failed with %d: %s", output->exit_status, line);
-	}
-	free(line);
-	return status;
-}
-
-/* What `tc [-s] -j qdisc show` says about the current namespace's end. */
-static int
-show(bool counters, struct proc_output *output, struct err *err)
-{
-	const char *argv[] = {"tc", "-s", "-j", "qdisc", "show", "dev", LINK_DEVICE, NULL};
-	int status;
-
-	if (!counters) {
-		argv[1] = "-j";
-		argv[2] = "-d";
-	}
-	status = run_tc(argv, output, err);
-	if (status == 0 && output->exit_status)
-		status = explain(output, err);
-	return status;
-}
-
-/* Can this tc pass a seed on? Its help says so since iproute2 6.6 or so. */
-static bool
-tc_has_seed(void)
-{
-	static const char *const argv[] = {
-		"tc", "qdisc", "add", "dev", LINK_DEVICE, "root", "netem", "help", NULL};
-	struct proc_output output = {0};
-	bool has = run_tc(argv, &output, NULL) == 0 &&
-		   (strstr(buf_text(&output.out), "seed") ||
-			   strstr(buf_text(&output.err), "seed"));
-
-	proc_output_free(&output);
-	return has;
-}
-
-static int
-add_qdisc(const struct link *link, enum end end, bool seeded, struct err *err)
+add_qdiscs(const struct link *link, enum end end, bool seeded, struct err *err)
 {
 	/* Each direction its own sequence. */
 	uint64_t seed = link->seed * DIRECTIONS + egress(end);
-	struct proc_output output = {0};
-	struct netem_args args;
-	int status;
 
-	netem_argv(
-		LINK_DEVICE, &link->profile->path[egress(end)], seeded ? &seed : NULL, &args);
-	status = run_tc(args.argv, &output, err);
-	if (status == 0 && output.exit_status)
-		status = explain(&output, err);
-	proc_output_free(&output);
-	return status;
+	return netem_tc_add(
+		link, end, &link->profile->path[egress(end)], seeded ? &seed : NULL, err);
 }
 
 static int
 confirm(const struct link *link, enum end end, bool *seeded, struct err *err)
 {
 	struct proc_output output = {0};
-	int status = show(false, &output, err);
+	int status = netem_tc_show(link, end, false, &output, err);
 	const char *json = buf_text(&output.out);
 
 	if (status == 0) {
@@ -134,17 +57,18 @@ confirm(const struct link *link, enum end end, bool *seeded, struct err *err)
 
 /* Segments must meet netem one by one: else loss and limit count packets of up to 64 KiB. */
 static int
-offloads_off(struct err *err)
+offloads_off(const struct space *space, const char *device, struct err *err)
 {
 	static const uint32_t commands[] = {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), status = 0;
+	int fd = space_socket(space, AF_INET, SOCK_DGRAM, 0, err), status = 0;
 
 	if (fd < 0)
-		return err_sys(err, "turn offloads off");
+		return err_prefix(err, "turn offloads off");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && !status; i++) {
 		struct ethtool_value value = {.cmd = commands[i], .data = 0};
-		struct ifreq request = {.ifr_name = LINK_DEVICE};
+		struct ifreq request = {0};
 
+		memcpy(request.ifr_name, device, strlen(device));
 		request.ifr_data = (void *)&value;
 		if (ioctl(fd, SIOCETHTOOL, &request) < 0 && errno != EOPNOTSUPP)
 			status = err_sys(err, "turn offloads off");
@@ -153,23 +77,35 @@ offloads_off(struct err *err)
 	return status;
 }
 
-/* Addresses, and the other end's hardware address, so that nothing is asked over the link. */
+/* The other end's hardware address, so that nothing is asked over the link. */
 static int
-configure(enum end end, struct err *err)
+settle_neighbour(const struct link *link, enum end end, int rtnl, struct err *err)
 {
-	const struct end_address *peer = &end_addresses[!end];
-	int rtnl, status;
+	const struct end_address *self = &link->ends[end], *peer = &link->ends[!end];
 
-	if (end_configure(end, TXQUEUELEN, err) < 0 || offloads_off(err) < 0)
+	if (rtnl_add_neighbour(rtnl, self->device, AF_INET, peer->ipv4, peer->mac, err) < 0)
 		return -1;
-	rtnl = rtnl_open(err);
+	if (!end_has_ipv6(&link->space[end], self))
+		return 0;
+	return rtnl_add_neighbour(rtnl, self->device, AF_INET6, peer->ipv6, peer->mac, err);
+}
+
+static int
+configure(const struct link *link, enum end end, struct err *err)
+{
+	const struct end_address *self = &link->ends[end];
+	const struct space *space = &link->space[end];
+	int rtnl = rtnl_open(space, err), status;
+
 	if (rtnl < 0)
 		return -1;
-	status = rtnl_one_segment(rtnl, err);
+	status = end_configure(rtnl, self, TXQUEUELEN, err);
 	if (status == 0)
-		status = rtnl_add_neighbour(rtnl, AF_INET, peer->ipv4, peer->mac, err);
-	if (status == 0 && end_has_ipv6(end))
-		status = rtnl_add_neighbour(rtnl, AF_INET6, peer->ipv6, peer->mac, err);
+		status = offloads_off(space, self->device, err);
+	if (status == 0)
+		status = rtnl_one_segment(rtnl, self->device, err);
+	if (status == 0 && !link->profile->cold)
+		status = settle_neighbour(link, end, rtnl, err);
 	close(rtnl);
 	return status;
 }
@@ -177,15 +113,15 @@ configure(enum end end, struct err *err)
 static int
 add_veth(const struct link *link, struct err *err)
 {
-	int rtnl, status;
+	int rtnl = rtnl_open(&link->space[NEAR], err), status;
+	int far = rtnl < 0 ? -1 : space_descriptor(&link->space[FAR], err);
 
-	if (netns_enter(link->ns[NEAR], err) < 0)
+	if (far < 0) {
+		if (rtnl >= 0)
+			close(rtnl);
 		return -1;
-	rtnl = rtnl_open(err);
-	if (rtnl < 0)
-		return -1;
-	status = rtnl_add_veth(
-		rtnl, link->ns[FAR], end_addresses[NEAR].mac, end_addresses[FAR].mac, err);
+	}
+	status = rtnl_add_veth(rtnl, far, link->ends, err);
 	if (status < 0 && errno == EPERM) {
 		err_prefix(err, "no CAP_NET_ADMIN in this namespace: run as root, or under "
 				"'unshare -Urn'");
@@ -194,6 +130,7 @@ add_veth(const struct link *link, struct err *err)
 		err_prefix(err, "the kernel has no veth: 'sudo modprobe veth'");
 		status = LINK_UNSUPPORTED;
 	}
+	close(far);
 	close(rtnl);
 	return status;
 }
@@ -201,30 +138,25 @@ add_veth(const struct link *link, struct err *err)
 static void
 netem_close(struct link *link)
 {
-	int rtnl;
-
 	/* Both ends go with one. In a namespace that is gone, so is the device. */
-	if (netns_enter(link->ns[NEAR], NULL) < 0)
-		return;
-	rtnl = rtnl_open(NULL);
+	int rtnl = rtnl_open(&link->space[NEAR], NULL);
+
 	if (rtnl < 0)
 		return;
-	rtnl_delete(rtnl, LINK_DEVICE);
+	rtnl_delete(rtnl, link->ends[NEAR].device);
 	close(rtnl);
 }
 
 static int
 shape(struct link *link, struct err *err)
 {
-	bool seeded = tc_has_seed();
+	bool seeded = netem_tc_has_seed(link);
 	int status = 0;
 
 	for (enum end end = NEAR; end < ENDS && !status; end++) {
-		status = netns_enter(link->ns[end], err);
+		status = configure(link, end, err);
 		if (!status)
-			status = configure(end, err);
-		if (!status)
-			status = add_qdisc(link, end, seeded, err);
+			status = add_qdiscs(link, end, seeded, err);
 		if (!status)
 			status = confirm(link, end, &seeded, err);
 	}
@@ -233,16 +165,53 @@ shape(struct link *link, struct err *err)
 	return status;
 }
 
+/* What only our emulator can do is refused, whatever this machine has. */
+static int
+check_profile(const struct profile *profile, struct err *err)
+{
+	const char *key = profile_emulator_key(profile);
+
+	if (!key)
+		return 0;
+	err_set(err, "netem has nothing for '%s': take the backend tun", key);
+	return LINK_UNSUPPORTED;
+}
+
+/* Where netem is not what the profile's keys mean elsewhere. */
+static void
+tell_differences(const struct link *link)
+{
+	const struct impairment *up = &link->profile->path[UP];
+	const struct impairment *down = &link->profile->path[DOWN];
+
+	for (enum direction i = UP; i < DIRECTIONS; i++)
+		if (netem_bucket_bytes(&link->profile->path[i]))
+			link_info(link, i == UP ? "rate_bucket_up" : "rate_bucket_down",
+				"%" PRId64 " bytes leave at once after a pause",
+				netem_bucket_bytes(&link->profile->path[i]));
+	if ((up->rate_bps && up->reorder_ppm) || (down->rate_bps && down->reorder_ppm))
+		link_info(link, "reorder", "what is sent on ahead does not wait for the rate");
+	if (up->corrupt_ppm || down->corrupt_ppm)
+		link_info(link, "corrupt", "a bit of the frame, its Ethernet header included");
+	if (up->duplicate_ppm || down->duplicate_ppm)
+		link_info(link, "duplicate",
+			"netem does not count copies: packets offered are an estimate");
+}
+
 static int
 netem_open(struct link *link, struct err *err)
 {
-	int status = add_veth(link, err);
+	int status = check_profile(link->profile, err);
 
+	if (!status)
+		status = add_veth(link, err);
 	if (status)
 		return status;
 	status = shape(link, err);
 	if (status)
 		netem_close(link);
+	else
+		tell_differences(link);
 	return status;
 }
 
@@ -259,25 +228,39 @@ netem_run(struct link *link, int stop_fd, struct err *err)
 	return 0;
 }
 
+/* What one end counted, if it still shapes as it was told to. */
+static int
+read_end(
+	const struct link *link, enum end end, struct netem_counters *counters, struct err *err)
+{
+	struct proc_output output = {0};
+	int status = netem_tc_show(link, end, true, &output, err);
+	const char *json = buf_text(&output.out);
+
+	if (status == 0)
+		status = netem_read_counters(json, counters, err);
+	if (status == 0 && netem_confirm(json, &link->profile->path[egress(end)], err) < 0)
+		status = err_prefix(err, "the link broke");
+	proc_output_free(&output);
+	return status ? -1 : 0;
+}
+
 static int
 netem_count(struct link *link, struct link_counters *counters, struct err *err)
 {
 	for (enum end end = NEAR; end < ENDS; end++) {
 		enum direction i = egress(end);
-		struct proc_output output = {0};
+		const struct impairment *path = &link->profile->path[i];
 		struct netem_counters read;
-		int status = netns_enter(link->ns[end], err);
+		int64_t handled;
 
-		if (status == 0)
-			status = show(true, &output, err);
-		if (status == 0)
-			status = netem_read_counters(buf_text(&output.out), &read, err);
-		proc_output_free(&output);
-		if (status)
+		if (read_end(link, end, &read, err) < 0)
 			return -1;
-		counters->packets[i] = read.packets + read.drops;
+		handled = read.packets + read.drops;
+		counters->packets[i] = netem_offered(handled, path);
+		/* A queue in bytes counts for itself what it had no room for. */
 		counters->lost[i] = netem_explained(
-			counters->packets[i], read.drops, link->profile->path[i].loss_ppm);
+			handled, read.drops - read.queue_drops, path);
 		counters->dropped[i] = read.drops - counters->lost[i];
 	}
 	return 0;

@@ -5,12 +5,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PACKET_MAX 1500 /* the link's MTU: one IP packet, no Ethernet header */
+#define PACKET_MAX 1500  /* the link's MTU: one IP packet, no Ethernet header */
+#define PACKET_HEADER 14 /* that header, where there is one */
+
+/* What was done to a packet on its way. */
+enum packet_mark {
+	PACKET_COPY = 1, /* the second of two */
+	PACKET_CORRUPTED = 2,
+	PACKET_REORDERED = 4, /* sent ahead */
+};
 
 struct packet {
 	struct packet *next, *prev; /* in whatever list holds it */
 	int64_t due_ns;             /* when it leaves the emulator */
-	uint32_t len;
+	uint32_t len;               /* of the IP packet (or ARP), whatever carries it */
+	uint32_t marks;             /* of enum packet_mark */
+	uint8_t header[PACKET_HEADER];
 	uint8_t data[PACKET_MAX];
 };
 

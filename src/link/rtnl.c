@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_link.h>
+#include <linux/ip.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
@@ -12,6 +13,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "link/space.h"
 
 struct request {
 	struct nlmsghdr header;
@@ -56,6 +59,16 @@ add_text(struct request *request, int type, const char *text)
 	add(request, type, text, strlen(text) + 1);
 }
 
+/* A request that is about `device`. */
+static struct ifinfomsg *
+begin_link(struct request *request, int type, const char *device)
+{
+	struct ifinfomsg *info = begin(request, type, 0, sizeof(*info));
+
+	add_text(request, IFLA_IFNAME, device);
+	return info;
+}
+
 /* Close a nest opened with add(…, NULL, 0). */
 static void
 end_nest(struct request *request, struct rtattr *nest)
@@ -66,11 +79,9 @@ end_nest(struct request *request, struct rtattr *nest)
 }
 
 int
-rtnl_open(struct err *err)
+rtnl_open(const struct space *space, struct err *err)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-
-	return fd < 0 ? err_sys(err, "open a netlink socket") : fd;
+	return space_socket(space, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE, err);
 }
 
 /* Send, and wait for the answer: an RTM_NEWLINK is copied to `link` if asked for, the rest is
@@ -104,38 +115,36 @@ exchange(int rtnl, struct request *request, void *link, size_t link_size)
 }
 
 static int
-device_index(int rtnl, const char *device, int *index)
+find_device(int rtnl, const char *device, int *index, struct err *err)
 {
 	_Alignas(struct nlmsghdr) char answer[256];
 	const struct ifinfomsg *info = NLMSG_DATA((void *)answer);
 	struct request request;
 
-	begin(&request, RTM_GETLINK, 0, sizeof(struct ifinfomsg));
-	add_text(&request, IFLA_IFNAME, device);
+	begin_link(&request, RTM_GETLINK, device);
 	if (exchange(rtnl, &request, answer, sizeof(answer)) < 0)
-		return -1;
+		return err_sys(err, "find %s", device);
 	*index = info->ifi_index;
 	return 0;
 }
 
 int
-rtnl_add_veth(int rtnl, int peer_ns, const unsigned char mac[static 6],
-	const unsigned char peer_mac[static 6], struct err *err)
+rtnl_add_veth(int rtnl, int far_ns, const struct end_address ends[static ENDS], struct err *err)
 {
 	struct request request;
 	struct rtattr *info, *data, *peer;
 
 	begin(&request, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, sizeof(struct ifinfomsg));
-	add_text(&request, IFLA_IFNAME, LINK_DEVICE);
-	add(&request, IFLA_ADDRESS, mac, 6);
+	add_text(&request, IFLA_IFNAME, ends[NEAR].device);
+	add(&request, IFLA_ADDRESS, ends[NEAR].mac, 6);
 	info = add(&request, IFLA_LINKINFO, NULL, 0);
 	add_text(&request, IFLA_INFO_KIND, "veth");
 	data = add(&request, IFLA_INFO_DATA, NULL, 0);
 	peer = add(&request, VETH_INFO_PEER, NULL, 0);
 	memset(append(&request, sizeof(struct ifinfomsg)), 0, sizeof(struct ifinfomsg));
-	add_text(&request, IFLA_IFNAME, LINK_DEVICE);
-	add(&request, IFLA_ADDRESS, peer_mac, 6);
-	add(&request, IFLA_NET_NS_FD, &peer_ns, sizeof(peer_ns));
+	add_text(&request, IFLA_IFNAME, ends[FAR].device);
+	add(&request, IFLA_ADDRESS, ends[FAR].mac, 6);
+	add(&request, IFLA_NET_NS_FD, &far_ns, sizeof(far_ns));
 	end_nest(&request, peer);
 	end_nest(&request, data);
 	end_nest(&request, info);
@@ -149,11 +158,10 @@ rtnl_up(int rtnl, const char *device, unsigned queue, struct err *err)
 {
 	uint32_t mtu = LINK_MTU, len = queue;
 	struct request request;
-	struct ifinfomsg *info = begin(&request, RTM_NEWLINK, 0, sizeof(*info));
+	struct ifinfomsg *info = begin_link(&request, RTM_NEWLINK, device);
 
 	info->ifi_flags = IFF_UP;
 	info->ifi_change = IFF_UP;
-	add_text(&request, IFLA_IFNAME, device);
 	if (queue) {
 		add(&request, IFLA_MTU, &mtu, sizeof(mtu));
 		add(&request, IFLA_TXQLEN, &len, sizeof(len));
@@ -164,18 +172,17 @@ rtnl_up(int rtnl, const char *device, unsigned queue, struct err *err)
 }
 
 int
-rtnl_one_segment(int rtnl, struct err *err)
+rtnl_one_segment(int rtnl, const char *device, struct err *err)
 {
 	struct request request;
 	uint32_t one = 1;
 
 	/* TCP builds segments of up to 64 KiB even for a device without GSO since Linux 4.17;
 	 * they would be split below the qdisc. */
-	begin(&request, RTM_NEWLINK, 0, sizeof(struct ifinfomsg));
-	add_text(&request, IFLA_IFNAME, LINK_DEVICE);
+	begin_link(&request, RTM_NEWLINK, device);
 	add(&request, IFLA_GSO_MAX_SEGS, &one, sizeof(one));
 	if (exchange(rtnl, &request, NULL, 0) < 0)
-		return err_sys(err, "limit %s to one segment a packet", LINK_DEVICE);
+		return err_sys(err, "limit %s to one segment a packet", device);
 	return 0;
 }
 
@@ -184,8 +191,7 @@ rtnl_delete(int rtnl, const char *device)
 {
 	struct request request;
 
-	begin(&request, RTM_DELLINK, 0, sizeof(struct ifinfomsg));
-	add_text(&request, IFLA_IFNAME, device);
+	begin_link(&request, RTM_DELLINK, device);
 	exchange(rtnl, &request, NULL, 0);
 }
 
@@ -198,7 +204,8 @@ address_bytes(int family, const char *address, unsigned char bytes[static 16])
 }
 
 int
-rtnl_add_address(int rtnl, int family, const char *address, unsigned prefix, struct err *err)
+rtnl_add_address(int rtnl, const char *device, int family, const char *address, unsigned prefix,
+	struct err *err)
 {
 	struct request request;
 	struct ifaddrmsg *message = begin(
@@ -207,8 +214,8 @@ rtnl_add_address(int rtnl, int family, const char *address, unsigned prefix, str
 	size_t len = address_bytes(family, address, bytes);
 	int index;
 
-	if (device_index(rtnl, LINK_DEVICE, &index) < 0)
-		return err_sys(err, "find %s", LINK_DEVICE);
+	if (find_device(rtnl, device, &index, err) < 0)
+		return -1;
 	message->ifa_family = (uint8_t)family;
 	message->ifa_prefixlen = (uint8_t)prefix;
 	message->ifa_flags = family == AF_INET6 ? IFA_F_NODAD : 0;
@@ -216,13 +223,13 @@ rtnl_add_address(int rtnl, int family, const char *address, unsigned prefix, str
 	add(&request, IFA_LOCAL, bytes, len);
 	add(&request, IFA_ADDRESS, bytes, len);
 	if (exchange(rtnl, &request, NULL, 0) < 0)
-		return err_sys(err, "give %s the address %s", LINK_DEVICE, address);
+		return err_sys(err, "give %s the address %s", device, address);
 	return 0;
 }
 
 int
-rtnl_add_neighbour(int rtnl, int family, const char *address, const unsigned char mac[static 6],
-	struct err *err)
+rtnl_add_neighbour(int rtnl, const char *device, int family, const char *address,
+	const unsigned char mac[static 6], struct err *err)
 {
 	struct request request;
 	struct ndmsg *message = begin(
@@ -231,8 +238,8 @@ rtnl_add_neighbour(int rtnl, int family, const char *address, const unsigned cha
 	size_t len = address_bytes(family, address, bytes);
 	int index;
 
-	if (device_index(rtnl, LINK_DEVICE, &index) < 0)
-		return err_sys(err, "find %s", LINK_DEVICE);
+	if (find_device(rtnl, device, &index, err) < 0)
+		return -1;
 	message->ndm_family = (uint8_t)family;
 	message->ndm_ifindex = index;
 	message->ndm_state = NUD_PERMANENT;
@@ -240,6 +247,70 @@ rtnl_add_neighbour(int rtnl, int family, const char *address, const unsigned cha
 	add(&request, NDA_LLADDR, mac, 6);
 	if (exchange(rtnl, &request, NULL, 0) < 0)
 		return err_sys(err, "set the neighbour %s", address);
+	return 0;
+}
+
+int
+rtnl_delete_neighbour(
+	int rtnl, const char *device, int family, const char *address, struct err *err)
+{
+	struct request request;
+	struct ndmsg *message = begin(&request, RTM_DELNEIGH, 0, sizeof(*message));
+	unsigned char bytes[16];
+	size_t len = address_bytes(family, address, bytes);
+	int index;
+
+	if (find_device(rtnl, device, &index, err) < 0)
+		return -1;
+	message->ndm_family = (uint8_t)family;
+	message->ndm_ifindex = index;
+	add(&request, NDA_DST, bytes, len);
+	if (exchange(rtnl, &request, NULL, 0) < 0 && errno != ENOENT)
+		return err_sys(err, "forget the neighbour %s", address);
+	return 0;
+}
+
+int
+rtnl_add_default_route(int rtnl, const char *device, const char *gateway, struct err *err)
+{
+	struct request request;
+	struct rtmsg *message = begin(
+		&request, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, sizeof(*message));
+	unsigned char bytes[16];
+	size_t len = address_bytes(AF_INET, gateway, bytes);
+	int index;
+
+	if (find_device(rtnl, device, &index, err) < 0)
+		return -1;
+	message->rtm_family = AF_INET;
+	message->rtm_table = RT_TABLE_MAIN;
+	message->rtm_protocol = RTPROT_STATIC;
+	message->rtm_type = RTN_UNICAST;
+	add(&request, RTA_GATEWAY, bytes, len);
+	add(&request, RTA_OIF, &index, sizeof(index));
+	if (exchange(rtnl, &request, NULL, 0) < 0)
+		return err_sys(err, "route everything by %s", device);
+	return 0;
+}
+
+int
+rtnl_forward(int rtnl, const char *device, struct err *err)
+{
+	struct request request;
+	struct rtattr *families, *family, *settings;
+	uint32_t one = 1;
+
+	/* Not through /proc/sys, which many containers cannot write. */
+	begin_link(&request, RTM_NEWLINK, device);
+	families = add(&request, IFLA_AF_SPEC, NULL, 0);
+	family = add(&request, AF_INET, NULL, 0);
+	settings = add(&request, IFLA_INET_CONF, NULL, 0);
+	add(&request, IPV4_DEVCONF_FORWARDING, &one, sizeof(one));
+	end_nest(&request, settings);
+	end_nest(&request, family);
+	end_nest(&request, families);
+	if (exchange(rtnl, &request, NULL, 0) < 0)
+		return err_sys(err, "forward what comes in by %s", device);
 	return 0;
 }
 
@@ -268,8 +339,7 @@ rtnl_read_counters(
 	struct rtnl_link_stats64 stats = {0};
 	struct request request;
 
-	begin(&request, RTM_GETLINK, 0, sizeof(struct ifinfomsg));
-	add_text(&request, IFLA_IFNAME, device);
+	begin_link(&request, RTM_GETLINK, device);
 	if (exchange(rtnl, &request, answer, sizeof(answer)) < 0)
 		return err_sys(err, "read the counters of %s", device);
 	copy_stats(header, &stats);

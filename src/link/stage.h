@@ -20,10 +20,11 @@
 
 struct outlet; /* what follows a stage; see link/chain.h */
 
-/* Why a packet did not come out. */
+/* What became of a packet. */
 enum packet_fate {
 	PACKET_LOST,    /* the loss setting took it */
 	PACKET_DROPPED, /* a queue was full */
+	PACKET_SENT,    /* it waits at the end of the chain until it is due */
 };
 
 struct stage_ops {
@@ -36,10 +37,23 @@ struct stage_ops {
 	/* One packet arrives at `now_ns` (never before the one ahead of it, unless a stage
 	 * before this one reorders). Ends in any number of outlet_send() or outlet_drop(). */
 	void (*pass)(void *state, struct packet *packet, int64_t now_ns, struct outlet *out);
+	/* The link changed: go on where `before`, the stage of this kind until now, was. NULL
+	 * when there is nothing to go on with. */
+	void (*succeed)(void *state, const void *before);
 };
 
 /* Hand `packet` on; it leaves this stage at `due_ns`. */
 void outlet_send(struct outlet *out, struct packet *packet, int64_t due_ns);
+
+/* Send `packet` past all stages that follow: it is due at `due_ns`, ahead of those that wait.
+ */
+void outlet_overtake(struct outlet *out, struct packet *packet, int64_t due_ns);
+
+/* Mark `packet`, and count that. */
+void outlet_mark(struct outlet *out, struct packet *packet, enum packet_mark mark);
+
+/* A copy of `packet`, marked and counted as one. */
+struct packet *outlet_copy(struct outlet *out, const struct packet *packet);
 
 /* End the life of `packet`, and count why. */
 void outlet_drop(struct outlet *out, struct packet *packet, enum packet_fate fate);
@@ -47,12 +61,20 @@ void outlet_drop(struct outlet *out, struct packet *packet, enum packet_fate fat
 /* How many packets the chain holds right now. */
 int64_t outlet_held(const struct outlet *out);
 
-extern const struct stage_ops stage_loss; /* random loss, each packet by itself */
-extern const struct stage_ops
-	stage_queue;                      /* room for limit_packets, counting those in flight */
-extern const struct stage_ops stage_rate; /* serialisation at rate_bps */
-extern const struct stage_ops stage_delay; /* the shortest time a packet takes */
-extern const struct stage_ops
-	stage_jitter; /* uniform, up to twice jitter_ns on top; keeps order */
+/* When the link's clock began, on the clock of `now_ns`. */
+int64_t outlet_origin(const struct outlet *out);
+
+/* clang-format off */
+extern const struct stage_ops stage_loss;      /* random loss, each packet by itself */
+extern const struct stage_ops stage_burst;     /* loss as the gemodel says */
+extern const struct stage_ops stage_duplicate; /* some packets twice */
+extern const struct stage_ops stage_corrupt;   /* one bit of some packets flipped */
+extern const struct stage_ops stage_queue;     /* room for limit_packets, with those in flight */
+extern const struct stage_ops stage_reorder;   /* some packets past all that follows */
+extern const struct stage_ops stage_rate;      /* serialisation at rate_bps */
+extern const struct stage_ops stage_trace;     /* the deliveries of a recorded link */
+extern const struct stage_ops stage_delay;     /* a delay without jitter */
+extern const struct stage_ops stage_jitter;    /* a delay with jitter around it */
+/* clang-format on */
 
 #endif

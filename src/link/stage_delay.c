@@ -1,4 +1,4 @@
-/* Fixed delay: what is left of `delay` when jitter is at its lowest. */
+/* Fixed delay. One with jitter around it is all in stage_jitter.c. */
 #include "link/stage.h"
 
 struct delay {
@@ -8,7 +8,7 @@ struct delay {
 static bool
 wanted(const struct impairment *path)
 {
-	return path->delay_ns > path->jitter_ns;
+	return path->delay_ns > 0 && path->jitter_ns == 0;
 }
 
 static void
@@ -17,9 +17,7 @@ start(void *state, const struct impairment *path, const struct rng *rng)
 	struct delay *delay = state;
 
 	(void)rng;
-	/* Jitter is +- around the delay, but a stage can't send a packet back in time: so the
-	 * fixed part is the least a packet may take, and stage_jitter only ever adds. */
-	delay->ns = path->delay_ns - path->jitter_ns;
+	delay->ns = path->delay_ns;
 }
 
 static void

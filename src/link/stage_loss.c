@@ -11,7 +11,7 @@ struct loss {
 static bool
 wanted(const struct impairment *path)
 {
-	return path->loss_ppm > 0;
+	return path->loss_ppm > 0 && !path->bursts;
 }
 
 static void

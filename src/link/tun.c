@@ -2,7 +2,6 @@
 #include "link/tun.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include "link/backend.h"
-#include "base/netns.h"
 
 #define TUN_NODE "/dev/net/tun"
 
@@ -51,45 +49,44 @@ unsupported(const char *what, const char *mend, struct err *err)
 }
 
 static int
-attach(int fd, struct err *err)
+attach(int fd, const char *device, enum tun_kind kind, struct err *err)
 {
-	struct ifreq request = {.ifr_name = LINK_DEVICE};
+	struct ifreq request = {0};
 
-	request.ifr_flags = IFF_TUN | IFF_NO_PI;
+	memcpy(request.ifr_name, device, strlen(device));
+	request.ifr_flags = IFF_NO_PI | (kind == TUN_FRAMES ? IFF_TAP : IFF_TUN);
 	if (ioctl(fd, TUNSETIFF, &request) == 0)
 		return 0;
 	switch (errno) {
 	case EPERM:
-		return unsupported("make the TUN device " LINK_DEVICE,
+		return unsupported("make a TUN device",
 			"no CAP_NET_ADMIN in this namespace: run as root, or under 'unshare "
 			"-Urn'",
 			err);
 	case EBUSY:
 		return err_set(err,
-			"make the TUN device " LINK_DEVICE ": this namespace has one: stop the "
-			"rttlink that owns it, or 'sudo ip link delete " LINK_DEVICE "' there");
+			"make the TUN device %s: this namespace has one: stop the rttlink that "
+			"owns it, or 'sudo ip link delete %s' there",
+			device, device);
 	default:
-		return err_sys(err, "make the TUN device " LINK_DEVICE);
+		return err_sys(err, "make the TUN device %s", device);
 	}
 }
 
 int
-tun_open(int ns, enum end end, struct err *err)
+tun_open(const struct space *space, int rtnl, const struct end_address *end, enum tun_kind kind,
+	struct err *err)
 {
-	const char *mend;
-	int fd, status;
+	int fd = space_open_tun(space, err), status;
 
-	if (netns_enter(ns, err) < 0)
-		return -1;
-	fd = open(TUN_NODE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0) {
-		mend = open_mend(errno);
-		return mend ? unsupported("open " TUN_NODE, mend, err)
-			    : err_sys(err, "open " TUN_NODE);
+		const char *mend = open_mend(errno);
+
+		return mend ? unsupported("open " TUN_NODE, mend, err) : -1;
 	}
-	status = attach(fd, err);
+	status = attach(fd, end->device, kind, err);
 	if (!status)
-		status = end_configure(end, TUN_QUEUE, err);
+		status = end_configure(rtnl, end, TUN_QUEUE, err);
 	if (!status)
 		return fd;
 	close(fd);

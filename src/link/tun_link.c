@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/netns.h"
 #include "link/backend.h"
 #include "link/calibrate.h"
 #include "link/ferry.h"
@@ -21,7 +20,8 @@ struct tun_link {
 	int tun[ENDS];
 	int rtnl[ENDS]; /* sockets that read the devices' counters, each in its namespace */
 	struct ferry *ferry;
-	int echo_core; /* for calibration; -1: any */
+	struct change *changes; /* the profile's, calibrated */
+	int echo_core;          /* for calibration; -1: any */
 };
 
 static void
@@ -32,6 +32,7 @@ tun_link_close(struct link *link)
 	if (!self)
 		return;
 	ferry_free(self->ferry);
+	free(self->changes);
 	for (enum end end = NEAR; end < ENDS; end++) {
 		if (self->tun[end] >= 0)
 			close(self->tun[end]);
@@ -42,23 +43,27 @@ tun_link_close(struct link *link)
 	link->state = NULL;
 }
 
-/* Whatever the machine lets us have to wake on time. Children do not inherit the priority. With
- * it, the last core is ours when we need it, and staying there makes wake-ups alike; without
- * it, to be pinned would mean to wait behind whoever else is there. */
+/* Whatever the machine lets us have to wake on time. Children do not inherit the priority. The
+ * ferry stays on the last core and the echo, like most probes and `rttlink check`, on the
+ * first: what a wake-up costs depends on whether it crosses cores, and 0.5 ms read 0.45 ms or
+ * 0.51 ms depending on where the two happened to be. */
 static void
 hurry(const struct link *link)
 {
 	struct sched_param param = {.sched_priority = PRIORITY};
 	struct tun_link *self = link->state;
-	int first, last;
+	int first, last, core = -1;
 
 	prctl(PR_SET_TIMERSLACK, 1);
-	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) < 0) {
-		link_info(link, "scheduling", "normal (SCHED_FIFO: %s)", strerror(errno));
-	} else if (cpu_range(&first, &last, NULL) == 0 && cpu_pin_to(last, NULL) == 0) {
+	if (cpu_range(&first, &last, NULL) == 0 && cpu_pin_to(last, NULL) == 0) {
 		self->echo_core = first;
-		link_info(link, "scheduling", "SCHED_FIFO %d on core %d", PRIORITY, last);
+		core = last;
 	}
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) < 0)
+		link_info(link, "scheduling", "normal on core %d (SCHED_FIFO: %s)", core,
+			strerror(errno));
+	else
+		link_info(link, "scheduling", "SCHED_FIFO %d on core %d", PRIORITY, core);
 }
 
 static int
@@ -66,11 +71,30 @@ open_end(struct link *link, enum end end, struct err *err)
 {
 	struct tun_link *self = link->state;
 
-	self->tun[end] = tun_open(link->ns[end], end, err);
-	if (self->tun[end] < 0)
-		return self->tun[end];
-	self->rtnl[end] = rtnl_open(err);
-	return self->rtnl[end] < 0 ? -1 : 0;
+	self->rtnl[end] = rtnl_open(&link->space[end], err);
+	if (self->rtnl[end] < 0)
+		return -1;
+	self->tun[end] = tun_open(&link->space[end], self->rtnl[end], &link->ends[end],
+		link->profile->cold ? TUN_FRAMES : TUN_PACKETS, err);
+	return self->tun[end] < 0 ? self->tun[end] : 0;
+}
+
+/* The profile's changes, less what the link costs by itself. */
+static void
+plan_changes(struct tun_link *self, const struct profile *profile, const struct base_cost *cost)
+{
+	size_t count = profile->change_count;
+
+	if (!count)
+		return;
+	self->changes = alloc_zero(count, sizeof(*self->changes));
+	for (size_t i = 0; i < count; i++) {
+		self->changes[i].at_ns = profile->changes[i].at_ns;
+		for (enum direction way = UP; way < DIRECTIONS; way++)
+			self->changes[i].path[way] = calibrated_path(
+				&profile->changes[i].path[way], cost->ns[way]);
+	}
+	ferry_plan(self->ferry, self->changes, count);
 }
 
 static int
@@ -80,13 +104,27 @@ shape(struct link *link, struct err *err)
 	struct impairment path[DIRECTIONS];
 	struct base_cost cost;
 
-	if (calibrate(self->ferry, link->ns, link->profile, self->echo_core, &cost, err) < 0)
+	if (calibrate(self->ferry, link, self->echo_core, &cost, err) < 0)
 		return -1;
 	for (enum direction i = UP; i < DIRECTIONS; i++)
 		path[i] = calibrated_path(&link->profile->path[i], cost.ns[i]);
 	ferry_shape(self->ferry, path, link->seed);
+	plan_changes(self, link->profile, &cost);
 	link_info(link, "base_rtt_ns", "%lld", (long long)(cost.ns[UP] + cost.ns[DOWN]));
 	link_info(link, "base_samples", "%lld", (long long)cost.samples);
+	return 0;
+}
+
+/* What calibration, which is over IPv4, made the two ends know of each other. */
+static int
+forget(const struct link *link, struct err *err)
+{
+	const struct tun_link *self = link->state;
+
+	for (enum end end = NEAR; end < ENDS; end++)
+		if (rtnl_delete_neighbour(self->rtnl[end], link->ends[end].device, AF_INET,
+			    link->ends[!end].ipv4, err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -103,7 +141,11 @@ tun_link_open(struct link *link, struct err *err)
 	if (!status) {
 		hurry(link);
 		self->ferry = ferry_new(self->tun);
+		if (link->profile->cold)
+			ferry_carry_frames(self->ferry);
 		status = shape(link, err);
+		if (!status && link->profile->cold)
+			status = forget(link, err);
 	}
 	if (status)
 		tun_link_close(link);
@@ -118,26 +160,42 @@ tun_link_run(struct link *link, int stop_fd, struct err *err)
 	return ferry_run(self->ferry, stop_fd, err);
 }
 
+static void
+tun_link_clock(struct link *link, bool runs)
+{
+	struct tun_link *self = link->state;
+
+	if (runs)
+		ferry_start_clock(self->ferry);
+	else
+		ferry_stop_clock(self->ferry);
+}
+
 static int
 tun_link_count(struct link *link, struct link_counters *counters, struct err *err)
 {
 	struct tun_link *self = link->state;
 	const struct lateness *lateness = ferry_lateness(self->ferry);
-	const struct ferry_stalls *stalls = ferry_stalls(self->ferry);
+	const struct stalls *stalls = ferry_stalls(self->ferry);
 
 	for (enum direction i = UP; i < DIRECTIONS; i++) {
+		enum end from = i == UP ? NEAR : FAR;
 		struct ferry_counters ferry;
 		struct rtnl_counters device;
 
 		/* UP leaves the namespace of the near end: its device is the queue ahead of us.
 		 */
 		if (rtnl_read_counters(
-			    self->rtnl[i == UP ? NEAR : FAR], LINK_DEVICE, &device, err) < 0)
+			    self->rtnl[from], link->ends[from].device, &device, err) < 0)
 			return -1;
 		ferry_count(self->ferry, i, &ferry);
 		counters->packets[i] = ferry.chain.packets + device.tx_dropped;
 		counters->lost[i] = ferry.chain.lost;
-		counters->dropped[i] = ferry.chain.dropped + ferry.refused + device.tx_dropped;
+		counters->dropped[i] = ferry.chain.dropped;
+		counters->missed[i] = ferry.refused + device.tx_dropped;
+		counters->duplicated[i] = ferry.chain.duplicated;
+		counters->corrupted[i] = ferry.chain.corrupted;
+		counters->reordered[i] = ferry.chain.reordered;
 	}
 	link_info(link, "lateness_p50_ns", "%lld", (long long)lateness_quantile(lateness, 500));
 	link_info(link, "lateness_p99_ns", "%lld", (long long)lateness_quantile(lateness, 990));
@@ -151,6 +209,7 @@ const struct backend backend_tun = {
 	.name = "tun",
 	.open = tun_link_open,
 	.run = tun_link_run,
+	.clock = tun_link_clock,
 	.count = tun_link_count,
 	.close = tun_link_close,
 };

@@ -77,6 +77,16 @@ addr_of_socket(int fd, struct addr *addr, struct err *err)
 	return 0;
 }
 
+bool
+addr_equal(const struct addr *a, const struct addr *b)
+{
+	if (addr_family(a) != addr_family(b) || addr_port(a) != addr_port(b))
+		return false;
+	if (addr_family(a) == AF_INET6)
+		return !memcmp(&a->sock.v6.sin6_addr, &b->sock.v6.sin6_addr, 16);
+	return a->sock.v4.sin_addr.s_addr == b->sock.v4.sin_addr.s_addr;
+}
+
 int
 addr_family(const struct addr *addr)
 {
@@ -88,4 +98,11 @@ addr_port(const struct addr *addr)
 {
 	return ntohs(addr_family(addr) == AF_INET6 ? addr->sock.v6.sin6_port
 						   : addr->sock.v4.sin_port);
+}
+
+void
+addr_set_port(struct addr *addr, uint16_t port)
+{
+	/* At the same place in both families. */
+	addr->sock.v4.sin_port = htons(port);
 }

@@ -30,9 +30,13 @@ void addr_format(const struct addr *addr, char out[static ADDR_TEXT_SIZE]);
 /* The address a socket is bound to. */
 int addr_of_socket(int fd, struct addr *addr, struct err *err);
 
+/* The same address and port? */
+bool addr_equal(const struct addr *a, const struct addr *b);
+
 int addr_family(const struct addr *addr);
 
 /* In host byte order. */
 uint16_t addr_port(const struct addr *addr);
+void addr_set_port(struct addr *addr, uint16_t port);
 
 #endif

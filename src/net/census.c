@@ -6,13 +6,18 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "net/netstat.h"
+
 #define ALL_STATES 0xffffffffU
+#define SETTLE_NS (2 * NS_PER_S)
 
 /* One end of a listed socket: 4 or 16 address bytes as on the wire, port in host order. */
 struct end {
@@ -48,9 +53,12 @@ static void
 count_socket(struct census *census, const struct addr *server, unsigned state,
 	const struct end *local, const struct end *remote)
 {
-	if (state < CENSUS_STATES &&
-		(matches(local, server, true) || matches(remote, server, false)))
-		census->sockets[state]++;
+	bool servers = matches(local, server, true);
+
+	if (state >= CENSUS_STATES || (!servers && !matches(remote, server, false)))
+		return;
+	census->sockets[state]++;
+	census->server[state] += servers;
 }
 
 static int
@@ -207,4 +215,39 @@ census_take(const struct addr *server, struct census *census, struct err *err)
 	if (census_from_diag(server, census, NULL) == 0)
 		return 0;
 	return census_from_proc(server, census, err);
+}
+
+int64_t
+census_open(const int64_t sockets[static CENSUS_STATES])
+{
+	int64_t open = -sockets[TCP_LISTEN] - sockets[TCP_TIME_WAIT];
+
+	for (int state = 1; state < CENSUS_STATES; state++)
+		open += sockets[state];
+	return open;
+}
+
+int
+census_settle(
+	const struct addr *server, int64_t deadline_ns, struct census *census, struct err *err)
+{
+	int64_t until = clock_now() + SETTLE_NS;
+	int64_t moving;
+
+	if (until > deadline_ns)
+		until = deadline_ns;
+	do {
+		if (census_take(server, census, err) < 0)
+			return -1;
+		moving = census_open(census->sockets);
+		if (moving)
+			clock_sleep_until(clock_now() + NS_PER_MS);
+	} while (moving && clock_now() < until);
+	return 0;
+}
+
+int
+census_time_wait_entered(int64_t *count, struct err *err)
+{
+	return netstat_read("TcpExt", "TW", count, err);
 }

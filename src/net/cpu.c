@@ -2,6 +2,7 @@
 #include "net/cpu.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 /* The allowed core number `index` (from 0), or -1. */
 static int
@@ -51,4 +52,24 @@ cpu_pin(enum cpu_placement placement, enum cpu_half half, int *core, struct err 
 		return err_set(err, "cpu=split needs two cores, and this process may use one");
 	*core = allowed_core(&set, placement == CPU_SPLIT && half == CPU_SERVER);
 	return cpu_pin_to(*core, err);
+}
+
+void
+cpu_switches(struct cpu_switches *now)
+{
+	struct rusage usage = {0};
+
+	getrusage(RUSAGE_THREAD, &usage);
+	now->waits = usage.ru_nvcsw;
+	now->all = usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+void
+cpu_switches_add(const struct cpu_switches *before, struct cpu_switches *sum)
+{
+	struct cpu_switches now;
+
+	cpu_switches(&now);
+	sum->waits += now.waits - before->waits;
+	sum->all += now.all - before->all;
 }

@@ -2,6 +2,8 @@
 #ifndef NET_CPU_H
 #define NET_CPU_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 
 /* In the order of the option `cpu=any|same|split`. */
@@ -28,5 +30,16 @@ int cpu_pin_to(int core, struct err *err);
 /* Pin the calling thread. *core is the core, -1 for CPU_ANY. -1 when there is no second core.
  */
 int cpu_pin(enum cpu_placement placement, enum cpu_half half, int *core, struct err *err);
+
+/* How often the calling thread left its core: to wait for something, and in all, that is, also
+ * because another was to run. */
+struct cpu_switches {
+	int64_t waits, all;
+};
+
+void cpu_switches(struct cpu_switches *now);
+
+/* What came since *before is added to *sum. */
+void cpu_switches_add(const struct cpu_switches *before, struct cpu_switches *sum);
 
 #endif

@@ -5,9 +5,10 @@
 #include <linux/tcp.h>
 #include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
-/* As err_sys(), with words for the reasons whose usual text hides what to do. */
+#include "net/socket.h"
+
+/* As socket_fail(), with words for what only TCP meets. */
 static int
 fail(struct err *err, const char *what)
 {
@@ -17,23 +18,9 @@ fail(struct err *err, const char *what)
 	case EADDRNOTAVAIL:
 		return err_set(
 			err, "%s: no local port is free, all are in use or in TIME_WAIT", what);
-	case EMFILE:
-		return err_set(
-			err, "%s: too many open files in this process: raise ulimit -n", what);
 	default:
-		return err_sys(err, "%s", what);
+		return socket_fail(err, what);
 	}
-}
-
-/* Close without losing the errno of what went wrong before. */
-static int
-drop(int fd)
-{
-	int saved = errno;
-
-	close(fd);
-	errno = saved;
-	return -1;
 }
 
 int
@@ -50,10 +37,10 @@ tcp_listen(const struct addr *addr, int backlog, struct addr *bound, struct err 
 	if (bind(fd, &addr->sock.any, addr->len) < 0 || listen(fd, backlog) < 0) {
 		addr_format(addr, text);
 		err_sys(err, "listen on %s", text);
-		return drop(fd);
+		return socket_drop(fd);
 	}
 	if (addr_of_socket(fd, bound, err) < 0)
-		return drop(fd);
+		return socket_drop(fd);
 	return fd;
 }
 
@@ -68,6 +55,16 @@ tcp_nodelay(int fd, struct err *err)
 }
 
 int
+tcp_linger_zero(int fd, struct err *err)
+{
+	static const struct linger zero = {.l_onoff = 1};
+
+	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &zero, sizeof(zero)) < 0)
+		return fail(err, "set SO_LINGER");
+	return 0;
+}
+
+int
 tcp_socket(int family, enum wait_how how, struct err *err)
 {
 	int type = SOCK_STREAM | SOCK_CLOEXEC | (how == WAIT_BLOCK ? 0 : SOCK_NONBLOCK);
@@ -76,7 +73,7 @@ tcp_socket(int family, enum wait_how how, struct err *err)
 	if (fd < 0)
 		return fail(err, "socket");
 	if (tcp_nodelay(fd, err) < 0)
-		return drop(fd);
+		return socket_drop(fd);
 	return fd;
 }
 
@@ -86,6 +83,18 @@ tcp_connect_start(int fd, const struct addr *peer, struct err *err)
 	if (connect(fd, &peer->sock.any, peer->len) < 0 && errno != EINPROGRESS)
 		return fail(err, "connect");
 	return 0;
+}
+
+int
+tcp_connect_end(int fd, struct err *err)
+{
+	int reason;
+	socklen_t len = sizeof(reason);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &reason, &len) < 0)
+		return fail(err, "read SO_ERROR");
+	errno = reason;
+	return reason ? fail(err, "connect") : 0;
 }
 
 /* connect() on a socket that is connecting already waits, or says EALREADY, or how it ended: so
@@ -167,6 +176,26 @@ tcp_retransmits(int fd, int64_t *count, struct err *err)
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
 		return fail(err, "read TCP_INFO");
 	*count = info.tcpi_total_retrans;
+	return 0;
+}
+
+int
+tcp_carried(int fd, int64_t *packets, int64_t *bytes, struct err *err)
+{
+	struct tcp_info info = {0};
+	struct addr local;
+	socklen_t len = sizeof(info);
+	int64_t header = 20;
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
+		return fail(err, "read TCP_INFO");
+	if (addr_of_socket(fd, &local, err) < 0)
+		return -1;
+	header += addr_family(&local) == AF_INET6 ? 40 : 20;
+	if (info.tcpi_options & TCPI_OPT_TIMESTAMPS)
+		header += 12;
+	*packets = (int64_t)info.tcpi_segs_out + info.tcpi_segs_in;
+	*bytes = *packets * header + (int64_t)(info.tcpi_bytes_sent + info.tcpi_bytes_received);
 	return 0;
 }
 

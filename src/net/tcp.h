@@ -26,8 +26,14 @@ int tcp_socket(int family, enum wait_how how, struct err *err);
 /* The same options on an accepted connection. */
 int tcp_nodelay(int fd, struct err *err);
 
+/* From now on close() sends a reset (SO_LINGER 0): no FIN, no TIME_WAIT. */
+int tcp_linger_zero(int fd, struct err *err);
+
 /* Send the SYN of a socket made for WAIT_POLL or WAIT_SPIN and don't wait. */
 int tcp_connect_start(int fd, const struct addr *peer, struct err *err);
+
+/* How that ended, once the socket is writable or in error. */
+int tcp_connect_end(int fd, struct err *err);
 
 /* Connect, or wait for the connection that tcp_connect_start() began. */
 int tcp_connect(int fd, const struct addr *peer, const struct wait *wait, struct err *err);
@@ -43,6 +49,10 @@ int tcp_receive_all(int fd, void *bytes, size_t len, const struct wait *wait, st
 
 /* Segments sent again on this connection so far, a SYN included. */
 int tcp_retransmits(int fd, int64_t *count, struct err *err);
+
+/* What this connection had the network carry so far: packets of both directions, and their
+ * bytes with the headers of IP and TCP. SACK options, which only loss brings, are left out. */
+int tcp_carried(int fd, int64_t *packets, int64_t *bytes, struct err *err);
 
 /* The congestion control in force. */
 int tcp_congestion(int fd, char out[static TCP_CONGESTION_SIZE], struct err *err);

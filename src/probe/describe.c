@@ -53,6 +53,9 @@ print_values(const struct opt *option, FILE *out)
 void
 probe_describe(const struct probe *probe, FILE *out)
 {
+	fputs("check\n", out); /* there is that command */
+	if (probe->loopback)
+		fprintf(out, "loopback %s\n", probe->loopback);
 	for (const struct opt *option = probe->options; option->name; option++) {
 		const char *value = option->default_text;
 

@@ -1,6 +1,8 @@
 /* What both halves of every probe do: announce, pin, print samples. */
 #include "probe/probe.h"
 
+#include <sys/resource.h>
+
 void
 probe_ready(const struct addr *bound)
 {
@@ -16,6 +18,17 @@ probe_samples(const char *name, const int64_t *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		record_sample(stdout, name, RECORD_NS, values[i]);
+}
+
+void
+probe_raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int

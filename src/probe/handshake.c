@@ -15,7 +15,6 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -26,7 +25,6 @@
 
 #define ASK_ECHO 'e'
 #define ASK_CENSUS 'c'
-#define SETTLE_NS (2 * NS_PER_S)
 
 struct options {
 	struct placement placement;
@@ -67,6 +65,9 @@ static const struct metric metric_table[] = {
 		"loopback"},
 	{"time_wait", RECORD_COUNT_UNIT,
 		"client's view: sockets in TIME_WAIT after closing all"},
+	{"time_wait_entered", RECORD_COUNT_UNIT,
+		"client's view: sockets that went into TIME_WAIT, those included whose port "
+		"was taken again"},
 	{"connections", RECORD_COUNT_UNIT,
 		"connections the server accepted: 2 x samples + hold + 1"},
 	{"listening", RECORD_COUNT_UNIT,
@@ -76,18 +77,6 @@ static const struct metric metric_table[] = {
 		"loopback"},
 	{0},
 };
-
-/* The census can hold as many descriptors as this process may have. */
-static void
-raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 static int
 check(const void *data, struct err *err)
@@ -154,7 +143,7 @@ serve(const struct probe_call *call, struct err *err)
 
 	if (status)
 		return status;
-	raise_file_limit();
+	probe_raise_files();
 	status = server_run(&echo.server, call, err);
 	if (status)
 		return status;
@@ -182,6 +171,7 @@ struct client {
 	int64_t syn_retransmits, retransmits;
 	char congestion[TCP_CONGESTION_SIZE];
 	struct census held, closed;
+	int64_t entered; /* TIME_WAIT: before the first connection, then since */
 };
 
 /* A message no other is like, so that an echo of something else is noticed. */
@@ -345,26 +335,17 @@ open_held(struct client *client, int *fds, size_t count, struct err *err)
 	return 0;
 }
 
-/* Wait until no socket of ours is on its way out, then count. A peer that never closes its ends
- * must not hold us for long, hence SETTLE_NS. */
+/* What all those connections left behind. */
 static int
-settle(struct client *client, struct err *err)
+count_closed(struct client *client, struct err *err)
 {
-	int64_t until = clock_now() + SETTLE_NS;
-	const int64_t *sockets = client->closed.sockets;
-	int64_t moving;
+	int64_t before = client->entered;
 
-	if (until > client->call->deadline_ns)
-		until = client->call->deadline_ns;
-	do {
-		if (census_take(&client->call->addr, &client->closed, err) < 0)
-			return -1;
-		moving = -sockets[TCP_LISTEN] - sockets[TCP_TIME_WAIT];
-		for (int state = 1; state < CENSUS_STATES; state++)
-			moving += sockets[state];
-		if (moving)
-			clock_sleep_until(clock_now() + NS_PER_MS);
-	} while (moving && clock_now() < until);
+	if (census_settle(
+		    &client->call->addr, client->call->deadline_ns, &client->closed, err) < 0 ||
+		census_time_wait_entered(&client->entered, err) < 0)
+		return -1;
+	client->entered -= before;
 	return 0;
 }
 
@@ -386,7 +367,9 @@ run_census(struct client *client, struct err *err)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	free(fds);
-	return status < 0 ? err_prefix(err, "hold=%zu", count) : settle(client, err);
+	if (status < 0)
+		return err_prefix(err, "hold=%zu", count);
+	return count_closed(client, err);
 }
 
 static void
@@ -403,6 +386,7 @@ print_results(const struct client *client)
 	record_count(stdout, "retransmits", client->retransmits);
 	record_count(stdout, "established", client->held.sockets[TCP_ESTABLISHED]);
 	record_count(stdout, "time_wait", client->closed.sockets[TCP_TIME_WAIT]);
+	record_count(stdout, "time_wait_entered", client->entered);
 }
 
 static int
@@ -425,9 +409,10 @@ run(const struct probe_call *call, struct err *err)
 
 	if (status)
 		goto out;
-	raise_file_limit();
+	probe_raise_files();
 	status = -1;
-	if (open_kept(&client, err) == 0 &&
+	if (census_time_wait_entered(&client.entered, err) == 0 &&
+		open_kept(&client, err) == 0 &&
 		run_new(&client, measure_connect, &client.connects_lost, err) == 0 &&
 		run_new(&client, measure_new, &client.requests_lost, err) == 0 &&
 		run_kept(&client, err) == 0 && run_census(&client, err) == 0) {

@@ -77,4 +77,20 @@ int http_reader_end(struct http_reader *reader, struct err *err);
 
 const struct http_message *http_reader_message(const struct http_reader *reader);
 
+/* What a client does with a reply. These leave the kind of failure in errno: EBADMSG is a reply
+ * that is wrong, ECONNRESET a connection that was lost before any byte of it. */
+
+/* As http_reader_feed(), but bytes behind the end of the reply are an error. */
+int http_reply_feed(struct http_reader *reader, const char *bytes, size_t len, struct err *err);
+
+/* The peer closed while a reply was due, of which bytes had come (`started`) or none. 0 when
+ * the reply ends there. */
+int http_reply_cut(struct http_reader *reader, bool started, struct err *err);
+
+/* Is its status 2xx or 304? `path` is what was asked for. */
+int http_reply_check(const struct http_reader *reader, const char *path, struct err *err);
+
+/* Can the values of the options `path` and `host` stand in a request? */
+int http_check_target(const char *path, const char *host, struct err *err);
+
 #endif

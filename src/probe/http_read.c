@@ -1,4 +1,5 @@
 /* HTTP messages read with llhttp, the parser of Node.js, one message at a time. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,4 +156,37 @@ const struct http_message *
 http_reader_message(const struct http_reader *reader)
 {
 	return &reader->message;
+}
+
+int
+http_reply_feed(struct http_reader *reader, const char *bytes, size_t len, struct err *err)
+{
+	ssize_t taken = http_reader_feed(reader, bytes, len, err);
+
+	if (taken == (ssize_t)len)
+		return 0;
+	errno = EBADMSG;
+	if (taken < 0)
+		return -1;
+	return err_set(err, "%zu bytes behind the end of the reply", len - (size_t)taken);
+}
+
+int
+http_reply_cut(struct http_reader *reader, bool started, struct err *err)
+{
+	if (started && http_reader_end(reader, err) == 0)
+		return 0;
+	errno = started ? EBADMSG : ECONNRESET;
+	return started ? -1 : err_set(err, "the connection was closed before any reply");
+}
+
+int
+http_reply_check(const struct http_reader *reader, const char *path, struct err *err)
+{
+	int status = reader->message.status;
+
+	if (status / 100 == 2 || status == 304)
+		return 0;
+	errno = EBADMSG;
+	return err_set(err, "the reply to %s is status %d", path, status);
 }

@@ -94,3 +94,23 @@ http_write_reply(struct buf *out, const struct http_reply *reply)
 	else
 		write_bytes(out, reply->size);
 }
+
+static bool
+is_token(const char *text)
+{
+	for (; *text; text++)
+		if (*text <= ' ' || *text > '~')
+			return false;
+	return true;
+}
+
+int
+http_check_target(const char *path, const char *host, struct err *err)
+{
+	if (*path != '/' || !is_token(path))
+		return err_set(
+			err, "option 'path': '%.60s' is not a path such as /index.html", path);
+	if (!is_token(host))
+		return err_set(err, "option 'host': '%.60s' is not a host name", host);
+	return 0;
+}

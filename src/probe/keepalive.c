@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "net/tcp.h"
 #include "probe/http.h"
-#include "probe/server.h"
+#include "probe/site.h"
 
 #define READ_SIZE 65536
 
@@ -100,142 +100,31 @@ static const struct metric metric_table[] = {
 	{0},
 };
 
-static bool
-is_token(const char *text)
-{
-	for (; *text; text++)
-		if (*text <= ' ' || *text > '~')
-			return false;
-	return true;
-}
-
 static int
 check(const void *data, struct err *err)
 {
 	const struct options *options = data;
 
-	if (*options->path != '/' || !is_token(options->path))
-		return err_set(err, "option 'path': '%.60s' is not a path such as /index.html",
-			options->path);
-	if (!is_token(options->host))
-		return err_set(err, "option 'host': '%.60s' is not a host name", options->host);
+	if (http_check_target(options->path, options->host, err) < 0)
+		return -1;
 	return placement_check(&options->placement, err);
 }
 
 /* ---- server ---- */
-
-/* Replies are made beforehand, one for each way a request can differ. */
-#define REPLY_HEAD 1
-#define REPLY_HTTP10 2
-#define REPLY_KEEP 4
-#define REPLY_KINDS 8
-
-static const char bad_request[] = "HTTP/1.1 400 Bad Request\r\n"
-				  "Content-Length: 0\r\nConnection: close\r\n\r\n";
-
-struct site {
-	struct server server;
-	struct buf replies[REPLY_KINDS];
-	bool never_keep;
-	int64_t requests;
-};
-
-static void
-make_replies(struct site *site, const struct options *options)
-{
-	for (int kind = 0; kind < REPLY_KINDS; kind++) {
-		struct http_reply reply = {
-			.framing = (enum http_framing)options->framing,
-			.size = (size_t)options->size,
-			.head = kind & REPLY_HEAD,
-			.http10 = kind & REPLY_HTTP10,
-			.keep = kind & REPLY_KEEP,
-		};
-
-		http_write_reply(&site->replies[kind], &reply);
-	}
-}
-
-static void *
-site_open(void *context)
-{
-	(void)context;
-	return http_reader_new(HTTP_REQUESTS);
-}
-
-static void
-site_close(void *state)
-{
-	http_reader_free(state);
-}
-
-static void
-reply_to(struct site *site, struct session *session, const struct http_message *message)
-{
-	bool keep = message->keep && !site->never_keep;
-	const struct buf *reply = &site->replies[(message->head ? REPLY_HEAD : 0) |
-						 (message->http10 ? REPLY_HTTP10 : 0) |
-						 (keep ? REPLY_KEEP : 0)];
-
-	session->out = reply->data;
-	session->out_left = reply->len;
-	session->closing = !keep;
-	site->requests++;
-}
-
-static int
-site_request(struct session *session, void *context)
-{
-	struct site *site = context;
-	struct http_reader *reader = session->state;
-	ssize_t taken = http_reader_feed(reader, session->in.data, session->in.len, NULL);
-	const struct http_message *message = http_reader_message(reader);
-
-	if (taken < 0) {
-		session->out = bad_request;
-		session->out_left = sizeof(bad_request) - 1;
-		session->closing = true;
-		return 0;
-	}
-	session_take(session, (size_t)taken);
-	if (message->complete) {
-		reply_to(site, session, message);
-		http_reader_next(reader, false);
-	}
-	return 0;
-}
-
-static const struct service site_service = {
-	.open = site_open,
-	.close = site_close,
-	.request = site_request,
-};
 
 static int
 serve(const struct probe_call *call, struct err *err)
 {
 	const struct options *options = call->options;
 	struct site site = {
-		.server.service = &site_service,
-		.server.context = &site,
-		.server.spin = options->placement.wait == WAIT_SPIN,
-		.server.idle_ns = options->trap == TRAP_IDLE_TIMEOUT ? options->idle : 0,
+		.framing = (enum http_framing)options->framing,
+		.size = (size_t)options->size,
 		.never_keep = options->trap == TRAP_SERVER_CLOSE ||
 			      options->framing == FRAMING_EOF,
+		.idle_ns = options->trap == TRAP_IDLE_TIMEOUT ? options->idle : 0,
 	};
-	int status = placement_apply(&options->placement, CPU_SERVER, err);
 
-	if (status)
-		return status;
-	make_replies(&site, options);
-	status = server_run(&site.server, call, err);
-	for (int kind = 0; kind < REPLY_KINDS; kind++)
-		buf_free(&site.replies[kind]);
-	if (status)
-		return status;
-	record_count(stdout, "connections", site.server.accepted);
-	record_count(stdout, "requests", site.requests);
-	return 0;
+	return site_serve(&site, &options->placement, call, err);
 }
 
 /* ---- client ---- */
@@ -280,16 +169,6 @@ connect_client(struct client *client, struct err *err)
 	return tcp_connect(client->fd, peer, &client->wait, err);
 }
 
-/* The peer's end of the connection came while a reply was due. */
-static int
-closed_early(struct client *client, bool started, struct err *err)
-{
-	if (started && http_reader_end(client->reader, err) == 0)
-		return 0;
-	errno = started ? EBADMSG : ECONNRESET;
-	return started ? -1 : err_set(err, "the connection was closed before any reply");
-}
-
 /* Read one reply. *started: a byte of it was seen. */
 static int
 read_reply(struct client *client, bool *started, struct err *err)
@@ -300,20 +179,14 @@ read_reply(struct client *client, bool *started, struct err *err)
 	while (!message->complete && !(headers_suffice && message->headed)) {
 		ssize_t got = tcp_receive(
 			client->fd, client->bytes, READ_SIZE, &client->wait, err);
-		ssize_t taken;
 
 		if (got < 0)
 			return -1;
 		if (got == 0)
-			return closed_early(client, *started, err);
+			return http_reply_cut(client->reader, *started, err);
 		*started = true;
-		taken = http_reader_feed(client->reader, client->bytes, (size_t)got, err);
-		if (taken < got) {
-			errno = EBADMSG;
-			return taken < 0 ? -1
-					 : err_set(err, "%zd bytes behind the end of the reply",
-						   got - taken);
-		}
+		if (http_reply_feed(client->reader, client->bytes, (size_t)got, err) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -362,17 +235,6 @@ keeps(const struct client *client)
 }
 
 static int
-check_status(const struct client *client, struct err *err)
-{
-	int status = http_reader_message(client->reader)->status;
-
-	if (status / 100 == 2 || status == 304)
-		return 0;
-	errno = EBADMSG;
-	return err_set(err, "the reply to %s is status %d", client->options->path, status);
-}
-
-static int
 measure(struct client *client, struct err *err)
 {
 	int64_t start = clock_now(), end;
@@ -380,7 +242,7 @@ measure(struct client *client, struct err *err)
 	if (request(client, err) < 0)
 		return -1;
 	end = clock_now();
-	if (check_status(client, err) < 0)
+	if (http_reply_check(client->reader, client->options->path, err) < 0)
 		return -1;
 	client->request_ns[client->count++] = end - start;
 	if (!*client->congestion && tcp_congestion(client->fd, client->congestion, err) < 0)

@@ -34,6 +34,17 @@ static const struct opt serve_table[] = {
 	{0},
 };
 
+/* Nothing is started: would a run be refused? */
+static const struct opt check_table[] = {
+	{.name = "samples",
+		.type = OPT_COUNT,
+		.offset = offsetof(struct arguments, samples),
+		.min = 1,
+		.max = 10000000,
+		.help = "how many of each measurement"},
+	{0},
+};
+
 static const struct opt run_table[] = {
 	{.name = "peer",
 		.type = OPT_TEXT,
@@ -62,9 +73,11 @@ probe_usage(const struct probe *probe, FILE *out)
 		"probe-%s: %s\n\n"
 		"  probe-%s serve --listen ADDR [--deadline D] [name=value ...]\n"
 		"  probe-%s run --peer ADDR --samples N [--deadline D] [name=value ...]\n"
+		"  probe-%s check --samples N [name=value ...]    exit 2 if a run would refuse them\n"
 		"  probe-%s describe\n\n"
 		"serve:\n",
-		probe->name, probe->summary, probe->name, probe->name, probe->name);
+		probe->name, probe->summary, probe->name, probe->name, probe->name,
+		probe->name);
 	opts_usage(serve_table, "--", out);
 	fputs("\nrun:\n", out);
 	opts_usage(run_table, "--", out);
@@ -98,11 +111,15 @@ parse_call(const struct probe *probe, const struct opt *table, int argc, char **
 	for (int i = 1; i <= operands; i++)
 		if (opts_set_pair(probe->options, options, argv[i], err) < 0)
 			return -1;
-	if (!args->addr)
+	if (table != check_table && !args->addr)
 		return err_set(err, "option '--%s' is missing", table->name);
-	if (table == run_table && !args->samples)
+	if (table != serve_table && !args->samples)
 		return err_set(err, "option '--samples' is missing");
-	return probe->check ? probe->check(options, err) : 0;
+	if (probe->check && probe->check(options, err) < 0)
+		return -1;
+	if (probe->check_samples && args->samples)
+		return probe->check_samples(options, args->samples, err);
+	return 0;
 }
 
 /* SIGTERM and SIGINT of a serving half arrive on a descriptor, so that none is ever missed
@@ -120,6 +137,20 @@ open_stop_fd(struct err *err)
 		return err_sys(err, "block signals");
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? err_sys(err, "signalfd") : fd;
+}
+
+static void
+on_sigterm(int signal)
+{
+	_exit(128 + signal);
+}
+
+/* The first process of a container is not ended by a signal it does not catch. */
+static void
+heed_sigterm(void)
+{
+	if (getpid() == 1)
+		signal(SIGTERM, on_sigterm);
 }
 
 static void
@@ -168,12 +199,17 @@ command(const struct probe *probe, const struct opt *table, int argc, char **arg
 	int status;
 
 	if (parse_call(probe, table, argc, argv, &args, options, &err) < 0 ||
-		addr_parse(args.addr, &call.addr, &err) < 0) {
+		(args.addr && addr_parse(args.addr, &call.addr, &err) < 0)) {
 		status = usage_error(probe, &err);
 		goto out;
 	}
+	status = PROBE_OK;
+	if (table == check_table)
+		goto out;
 	call.samples = args.samples;
 	signal(SIGPIPE, SIG_IGN);
+	if (table == run_table)
+		heed_sigterm();
 	status = -1;
 	if (table == run_table || (call.stop_fd = open_stop_fd(&err)) >= 0)
 		status = perform(probe, &call, args.deadline, &err);
@@ -203,7 +239,7 @@ print_and_flush(const struct probe *probe, void (*print)(const struct probe *, F
 int
 probe_main(const struct probe *probe, int argc, char **argv)
 {
-	static const char *const words[] = {"serve", "run", "describe"};
+	static const char *const words[] = {"serve", "run", "check", "describe"};
 	struct err err;
 	const char *word = argc > 1 ? argv[1] : "";
 	const char *near;
@@ -212,16 +248,19 @@ probe_main(const struct probe *probe, int argc, char **argv)
 		return command(probe, serve_table, argc - 1, argv + 1);
 	if (!strcmp(word, "run"))
 		return command(probe, run_table, argc - 1, argv + 1);
+	if (!strcmp(word, "check"))
+		return command(probe, check_table, argc - 1, argv + 1);
 	if (!strcmp(word, "describe"))
 		return print_and_flush(probe, probe_describe);
 	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
 		return print_and_flush(probe, probe_usage);
 	near = nearest_name(word, words, sizeof(words) / sizeof(*words));
 	if (!*word)
-		err_set(&err, "no command: expected serve, run or describe");
+		err_set(&err, "no command: expected serve, run, check or describe");
 	else if (near)
 		err_set(&err, "unknown command '%s': did you mean '%s'?", word, near);
 	else
-		err_set(&err, "unknown command '%s': expected serve, run or describe", word);
+		err_set(&err, "unknown command '%s': expected serve, run, check or describe",
+			word);
 	return usage_error(probe, &err);
 }

@@ -42,8 +42,13 @@ struct probe {
 	size_t options_size;          /* of the struct they fill */
 	const struct metric *metrics; /* of both halves; ends with a row whose name is NULL */
 
+	/* Why it is about one machine and no link, in words for a row; NULL: it is not. */
+	const char *loopback;
+
 	/* Refuse what the table alone cannot: -1 is a usage error. May be NULL. */
 	int (*check)(const void *options, struct err *err);
+	/* … of the number of samples, of run() and where a matrix is checked. May be NULL. */
+	int (*check_samples)(const void *options, int64_t samples, struct err *err);
 
 	/* The halves. 0, or an error and -1 (failed) or PROBE_UNSUPPORTED. serve() calls
 	 * probe_ready() when it accepts, and prints its counters when told to stop. */
@@ -59,6 +64,9 @@ void probe_ready(const struct addr *bound);
 
 /* `sample NAME ns VALUE` for each of `count` values. */
 void probe_samples(const char *name, const int64_t *values, size_t count);
+
+/* Let this half have as many files open as the machine allows it. */
+void probe_raise_files(void);
 
 /* --help, for people, and describe, for programs. */
 void probe_usage(const struct probe *probe, FILE *out);

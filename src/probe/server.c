@@ -10,10 +10,12 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "net/tcp.h"
+#include "net/udp.h"
 
 #define BACKLOG 4096
 #define READ_SIZE 16384
 #define EVENTS 64
+#define PORTS 20 /* how often a free port is looked for that is free in both protocols */
 
 void
 session_take(struct session *session, size_t len)
@@ -207,7 +209,9 @@ turn(struct server *server, const struct probe_call *call, struct err *err)
 
 		until = due < until ? due : until;
 	}
-	timeout = server->spin && server->open ? 0 : clock_poll_ms(until);
+	if (server->datagram_due_ns && server->datagram_due_ns < until)
+		until = server->datagram_due_ns;
+	timeout = server->spin && (server->open || server->datagram) ? 0 : clock_poll_ms(until);
 	count = epoll_wait(server->epoll_fd, events, EVENTS, timeout);
 	if (count < 0 && errno != EINTR)
 		return err_sys(err, "epoll_wait");
@@ -216,11 +220,15 @@ turn(struct server *server, const struct probe_call *call, struct err *err)
 
 		if (source == &server->epoll_fd)
 			return 1;
-		if (source != &server->listen_fd)
+		if (source == &server->udp_fd)
+			server->datagram(server->context);
+		else if (source != &server->listen_fd)
 			handle(server, source, events[i].events);
 		else if (accept_all(server, err) < 0)
 			return -1;
 	}
+	if (server->datagram_due_ns && clock_now() >= server->datagram_due_ns)
+		server->datagram(server->context);
 	if (clock_now() >= call->deadline_ns)
 		return err_set(err, "serve: not stopped before the deadline");
 	return 0;
@@ -234,13 +242,57 @@ watch_own(struct server *server, int fd, void *mark)
 	return epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
+static void
+close_kept_errno(int fd)
+{
+	int error = errno;
+
+	close(fd);
+	errno = error;
+}
+
+/* TCP and, if wanted, UDP at one port. Any port that is free in both will do for port 0. */
+static int
+listen_on(struct server *server, const struct addr *addr, struct err *err)
+{
+	int tries = addr_port(addr) == 0 ? PORTS : 1;
+	struct addr same;
+
+	server->udp_fd = -1;
+	do {
+		server->listen_fd = tcp_listen(addr, BACKLOG, &server->bound, err);
+		if (server->listen_fd < 0)
+			return -1;
+		if (!server->datagram)
+			return 0;
+		server->udp_fd = udp_bind(&server->bound, &same, err);
+		if (server->udp_fd >= 0)
+			return 0;
+		close_kept_errno(server->listen_fd);
+	} while (errno == EADDRINUSE && --tries > 0);
+	return -1;
+}
+
+/* Told to stop, go on until every connection is closed or the grace is over. */
+static void
+take_leave(struct server *server, const struct probe_call *call)
+{
+	struct probe_call rest = *call;
+	int64_t until = clock_now() + server->grace_ns;
+
+	if (until < rest.deadline_ns)
+		rest.deadline_ns = until;
+	epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, call->stop_fd, NULL);
+	while (server->open && turn(server, &rest, NULL) == 0)
+		;
+}
+
 int
 server_run(struct server *server, const struct probe_call *call, struct err *err)
 {
 	int status;
 
-	server->listen_fd = tcp_listen(&call->addr, BACKLOG, &server->bound, err);
-	if (server->listen_fd < 0) {
+	if (listen_on(server, &call->addr, err) < 0) {
 		bool no_family = errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT;
 
 		return no_family && addr_family(&call->addr) == AF_INET6 ? PROBE_UNSUPPORTED
@@ -249,18 +301,24 @@ server_run(struct server *server, const struct probe_call *call, struct err *err
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (server->epoll_fd < 0 ||
 		watch_own(server, server->listen_fd, &server->listen_fd) < 0 ||
-		watch_own(server, call->stop_fd, &server->epoll_fd) < 0) {
+		watch_own(server, call->stop_fd, &server->epoll_fd) < 0 ||
+		(server->datagram && watch_own(server, server->udp_fd, &server->udp_fd) < 0)) {
 		status = err_sys(err, "epoll");
 		goto out;
 	}
-	probe_ready(&server->bound);
-	do
+	status = server->listening ? server->listening(server->context, err) : 0;
+	if (status == 0)
+		probe_ready(&server->bound);
+	while (status == 0)
 		status = turn(server, call, err);
-	while (status == 0);
+	if (status > 0 && server->grace_ns)
+		take_leave(server, call);
 out:
 	while (server->sessions)
 		close_session(server, server->sessions);
 	close(server->epoll_fd);
 	close(server->listen_fd);
+	if (server->udp_fd >= 0)
+		close(server->udp_fd);
 	return status < 0 ? -1 : 0;
 }

@@ -40,13 +40,24 @@ struct service {
 struct server {
 	const struct service *service;
 	void *context;
-	bool spin;       /* never sleep while a connection is open */
-	int64_t idle_ns; /* close connections without input for this long; 0: never */
+	bool spin;        /* never sleep while a connection is open */
+	int64_t grace_ns; /* told to stop: serve for so long what is open; 0: close it at once
+			   */
+	int64_t idle_ns;  /* close connections without input for this long; 0: never */
+
+	/* A service that takes UDP too, at the same port: called when `udp_fd` is readable, and
+	 * at datagram_due_ns unless that is 0. NULL: UDP is refused. */
+	void (*datagram)(void *context);
+	int64_t datagram_due_ns;
+
+	/* Called once `bound` is known, before any connection is accepted. -1 ends the half.
+	 * May be NULL. */
+	int (*listening)(void *context, struct err *err);
 
 	struct addr bound; /* filled by server_run() before any connection is accepted */
 	int64_t accepted;
 	int64_t open;
-	int listen_fd, epoll_fd;
+	int listen_fd, udp_fd, epoll_fd;
 	struct session *sessions;
 };
 

@@ -22,6 +22,8 @@ add_run(const struct report_run *run, struct buf *out)
 	for (size_t i = 0; i < run->congestion.count; i++)
 		buf_printf(out, "%s%s", i ? ", " : "; congestion control ",
 			run->congestion.items[i].value);
+	if (run->awake)
+		buf_printf(out, "; cores kept awake: %s", run->awake);
 	buf_puts(out, ".\n");
 	for (size_t i = 0; i < run->system.count; i++)
 		buf_printf(out, "%s%s: %s", shown++ ? "; " : "- ", run->system.items[i].name,

@@ -201,12 +201,111 @@ count_replanned(const struct comparison *c)
 	return count;
 }
 
+/* B/A of the times of one profile, and how many of its counts are equal. */
+struct at_profile {
+	const char *name;
+	int64_t *ratios; /* in thousandths, room for all lines */
+	size_t times, counts, equal;
+};
+
+static int
+by_size(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+static void
+take_line(struct at_profile *at, const struct line *line)
+{
+	const struct report_metric *a = line->metric[0], *b = line->metric[1];
+	int64_t x, y, ratio;
+
+	if (strcmp(line->cell[0]->profile->name, at->name) || !a || !b || a->unit != b->unit ||
+		!a->figures.p50.known || !b->figures.p50.known)
+		return;
+	x = a->figures.p50.value;
+	y = b->figures.p50.value;
+	if (a->unit == RECORD_COUNT_UNIT) {
+		at->counts++;
+		at->equal += x == y;
+		return;
+	}
+	ratio = x > 0 ? report_text_scaled(y, x, 3) : -1;
+	if (a->unit == RECORD_NS && ratio >= 0)
+		at->ratios[at->times++] = ratio;
+}
+
+static void
+add_profile(struct report_table *table, struct at_profile *at)
+{
+	const size_t places[] = {(at->times + 1) / 2 - 1, 0, at->times - 1};
+	char text[64];
+
+	qsort(at->ratios, at->times, sizeof(*at->ratios), by_size);
+	report_table_add(table, at->name);
+	snprintf(text, sizeof(text), "%zu", at->times);
+	report_table_add(table, text);
+	for (size_t i = 0; i < 3; i++) {
+		struct buf ratio = {0};
+
+		if (at->times)
+			report_text_fixed(&ratio, at->ratios[places[i]], 3);
+		report_table_add(table, buf_text(&ratio));
+		buf_free(&ratio);
+	}
+	snprintf(text, sizeof(text), "%zu of %zu", at->equal, at->counts);
+	report_table_add(table, text);
+}
+
+/* What moves all times of a profile alike, as another runtime does, shows here. */
+static void
+add_profiles(const struct comparison *c, struct buf *out)
+{
+	static const char *const titles[] = {
+		"profile", "times", "B/A, median", "least", "most", "equal counts"};
+	struct report_table table = {0};
+
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+		report_table_column(&table, titles[i], i > 0);
+	for (size_t p = 0; p < c->run[0]->profile_count; p++) {
+		struct at_profile at = {
+			.name = c->run[0]->profiles[p].name,
+			.ratios = alloc_zero(c->count, sizeof(*at.ratios)),
+		};
+
+		for (size_t i = 0; i < c->count; i++)
+			take_line(&at, &c->lines[i]);
+		if (at.times || at.counts)
+			add_profile(&table, &at);
+		free(at.ratios);
+	}
+	if (c->count)
+		report_table_print(&table, out);
+	report_table_free(&table);
+}
+
+/* It moves every figure that waits for a core. */
+static void
+add_awake(const struct comparison *c, struct buf *out)
+{
+	const char *a = c->run[0]->awake ? c->run[0]->awake : "not said";
+	const char *b = c->run[1]->awake ? c->run[1]->awake : "not said";
+
+	if (strcmp(a, b))
+		buf_printf(out, "Cores kept awake: in A %s, in B %s.\n", a, b);
+}
+
 static void
 print_text(const struct comparison *c, struct buf *out)
 {
 	size_t replanned = count_replanned(c);
 
-	buf_printf(out, "A is %s, B is %s.\n", c->run[0]->name, c->run[1]->name);
+	buf_printf(out, "A is %s (%s, %s), B is %s (%s, %s).\n", c->run[0]->name,
+		c->run[0]->runtime, c->run[0]->link, c->run[1]->name, c->run[1]->runtime,
+		c->run[1]->link);
+	add_awake(c, out);
 	buf_printf(out,
 		"Of %zu metrics %zu differ (the 95%% intervals of their medians do not "
 		"overlap), %zu "
@@ -216,6 +315,8 @@ print_text(const struct comparison *c, struct buf *out)
 		buf_printf(out,
 			"Of %zu cells A and B did not take the same number of samples.\n",
 			replanned);
+	buf_puts(out, "\n");
+	add_profiles(c, out);
 	buf_puts(out, "\n");
 	add_table(c, out);
 	buf_puts(out, "\n");

@@ -1,5 +1,6 @@
 /* Sentences made of pairs of figures: two metrics of one cell, or one metric of two cells that
- * differ in one setting. A new question is a row of `questions`. */
+ * differ in one setting. A new question is a row of `questions`. And where the time of a whole
+ * request went, phase by phase, with what is left of it in other variants. */
 #include "report/headline.h"
 
 #include <stdlib.h>
@@ -23,6 +24,33 @@ static const struct question {
 		{"request_kept", NULL, "on a kept one"}, "keeping the connection"},
 	{{"request", "mode=off", "an HTTP request without keep-alive"},
 		{"request", "mode=on", "with it"}, "keep-alive"},
+	{{"round_trip", "nodelay=off", "a message in two writes and its echo"},
+		{"round_trip", "nodelay=on", "with TCP_NODELAY"}, "TCP_NODELAY"},
+	{{"request_kept", "awake=off",
+		 "a request on a kept connection, with cores that may sleep,"},
+		{"request_kept", "awake=on", "with the cores kept awake"},
+		"not waiting for a core to wake"},
+};
+
+/* The phases of a request, and what may be there from the request before. */
+static const struct side phases[] = {
+	{"phase_dns", NULL, "DNS"},
+	{"phase_tcp", NULL, "TCP"},
+	{"phase_tls", NULL, "TLS"},
+	{"phase_wait", NULL, "the server's first byte"},
+	{"phase_body", NULL, "the rest of the reply"},
+};
+
+#define PHASES (sizeof(phases) / sizeof(*phases))
+
+static const struct side whole = {
+	"total", "state=cold", "an HTTPS request with nothing to use again"};
+
+static const struct side reuses[] = {
+	{"total", "state=dns_cached", "the name cached"},
+	{"total", "state=resumed", "the TLS session resumed too"},
+	{"total", "state=early", "early data too"},
+	{"total", "state=kept", "the connection kept"},
 };
 
 /* A cell and the metric in question, with a median in ns. */
@@ -56,21 +84,27 @@ replace_setting(const char *variant, const char *from, const char *to)
 	return NULL;
 }
 
-/* The variant that is the other side of `variant`; variant_count when there is none. */
+/* The variant in which a setting of `variant` is replaced; variant_count when there is none. */
 static size_t
-counterpart(const struct report_group *group, size_t variant, const struct question *question)
+find_replaced(
+	const struct report_group *group, size_t variant, const char *from, const char *to)
 {
-	char *other;
+	char *other = replace_setting(group->variants[variant], from, to);
 	size_t v = 0;
 
-	if (!question->dear.setting)
-		return variant;
-	other = replace_setting(
-		group->variants[variant], question->dear.setting, question->cheap.setting);
 	while (v < group->variant_count && (!other || strcmp(group->variants[v], other)))
 		v++;
 	free(other);
 	return v;
+}
+
+/* The variant that is the other side of `variant`; variant_count when there is none. */
+static size_t
+counterpart(const struct report_group *group, size_t variant, const struct question *question)
+{
+	if (!question->dear.setting)
+		return variant;
+	return find_replaced(group, variant, question->dear.setting, question->cheap.setting);
 }
 
 static void
@@ -171,6 +205,83 @@ answer(struct buf *out, const struct question *question, const struct report_gro
 	return answered;
 }
 
+/* Each phase with its share of all of them. */
+static void
+add_shares(struct buf *out, const struct figure shares[static PHASES])
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < PHASES; i++)
+		sum += shares[i].metric->figures.p50.value;
+	for (size_t i = 0; i < PHASES; i++) {
+		int64_t p50 = shares[i].metric->figures.p50.value;
+
+		buf_printf(out, "%s %s ", i ? "," : ":", phases[i].words);
+		report_text_value(out, RECORD_NS, p50);
+		buf_printf(out, " (%lld%%)", (long long)report_text_scaled(p50, sum, 2));
+	}
+	buf_puts(out, ".");
+}
+
+static void
+add_reuses(struct buf *out, const struct report_group *group, size_t variant, size_t profile)
+{
+	const char *before = " It took";
+
+	for (size_t i = 0; i < sizeof(reuses) / sizeof(*reuses); i++) {
+		size_t v = find_replaced(group, variant, whole.setting, reuses[i].setting);
+		struct figure left;
+
+		if (v == group->variant_count ||
+			!find_figure(group, v, profile, reuses[i].metric, &left))
+			continue;
+		buf_printf(out, "%s ", before);
+		add_figure(out, &left);
+		buf_printf(out, " with %s", reuses[i].words);
+		before = ",";
+	}
+	if (*before == ',')
+		buf_puts(out, ".");
+}
+
+/* At one profile, of the first variant that has it all. */
+static bool
+answer_whole_at(struct buf *out, const struct report_group *group, size_t profile)
+{
+	for (size_t v = 0; v < group->variant_count; v++) {
+		struct figure all, shares[PHASES];
+		size_t found = 0;
+
+		if (find_replaced(group, v, whole.setting, whole.setting) != v ||
+			!find_figure(group, v, profile, whole.metric, &all))
+			continue;
+		while (found < PHASES &&
+			find_figure(group, v, profile, phases[found].metric, &shares[found]))
+			found++;
+		if (found < PHASES)
+			continue;
+		buf_printf(out, "- At %s", all.cell->profile->name);
+		add_variant(out, group, all.cell->variant, whole.setting);
+		buf_printf(out, " %s took ", whole.words);
+		add_figure(out, &all);
+		add_shares(out, shares);
+		add_reuses(out, group, v, profile);
+		buf_puts(out, "\n");
+		return true;
+	}
+	return false;
+}
+
+static bool
+answer_whole(struct buf *out, const struct report_group *group)
+{
+	bool answered = false;
+
+	for (size_t p = group->profile_count; p-- > 0;)
+		answered |= answer_whole_at(out, group, p);
+	return answered;
+}
+
 /* The first timed metric at the last profile that has it. */
 static bool
 answer_plainly(struct buf *out, const struct report_group *group)
@@ -207,6 +318,10 @@ report_headline(const struct report_group *groups, size_t count, struct buf *out
 		/* One address family says it. */
 		for (size_t i = 0; i < count && !here; i++)
 			here = answer(out, &questions[q], &groups[i]);
+		answered |= here;
+	}
+	for (size_t i = 0, here = 0; i < count && !here; i++) {
+		here = answer_whole(out, &groups[i]);
 		answered |= here;
 	}
 	for (size_t i = 0; !answered && i < count; i++)

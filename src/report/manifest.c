@@ -165,6 +165,16 @@ read_lists(json_t *profiles, json_t *cells, struct report_run *run, struct err *
 	return 0;
 }
 
+/* Runs before there was the setting do not say. */
+static void
+read_awake(json_t *root, struct report_run *run)
+{
+	const char *asked, *done;
+
+	if (json_unpack(root, "{s:{s:s, s:s}}", "awake", "asked", &asked, "done", &done) == 0)
+		run->awake = alloc_printf("%s (%s)", asked, done);
+}
+
 static int
 read_run(json_t *root, struct report_run *run, struct err *err)
 {
@@ -198,6 +208,7 @@ read_run(json_t *root, struct report_run *run, struct err *err)
 	run->repeats = repeats;
 	run->jobs = jobs;
 	run->complete = complete;
+	read_awake(root, run);
 	read_facts(system, &run->system);
 	return read_lists(profiles, cells, run, err);
 }

@@ -100,5 +100,6 @@ report_run_free(struct report_run *run)
 	free(run->link);
 	free(run->start);
 	free(run->end);
+	free(run->awake);
 	*run = (struct report_run){0};
 }

@@ -86,6 +86,7 @@ struct report_cell {
 struct report_run {
 	char *dir, *name, *matrix, *runtime, *link;
 	char *start, *end; /* end is NULL when the run did not get there */
+	char *awake;       /* what kept the cores awake and what was asked; NULL: not said */
 	int64_t seed, repeats, jobs;
 	bool complete;
 	struct report_facts system;     /* what the manifest says of the machine */

@@ -1,9 +1,11 @@
 /* Loads runs and writes what can be made of them. */
 #include "report/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -94,6 +96,23 @@ check_profiles(const struct report_run *a, const struct report_run *b, struct er
 	return 0;
 }
 
+/* What was kept without its raw records would be replaced by a report of nothing. */
+static int
+check_records(const char *dir, struct err *err)
+{
+	char *cells = alloc_printf("%s/cells", dir);
+	struct stat st;
+	int status = 0;
+
+	if (stat(cells, &st) < 0 && errno == ENOENT)
+		status = err_set(err,
+			"%s: no raw records (cells/) here, so nothing to make matrix.csv and "
+			"summary.md from",
+			dir);
+	free(cells);
+	return status;
+}
+
 static int
 load_plans(struct report *report, const char *const dirs[], size_t count, struct err *err)
 {
@@ -112,6 +131,8 @@ load_cells(struct report *report, struct err *err)
 	for (size_t r = 0; r < report->run_count; r++) {
 		struct report_run *run = &report->runs[r];
 
+		if (check_records(run->dir, err) < 0)
+			return -1;
 		for (size_t i = 0; i < run->cell_count; i++) {
 			if (report_cell_read(run, &run->cells[i], err) < 0)
 				return -1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "run/awake.h"
 
 const struct axis *
 entry_axis(const struct entry *entry, const char *name)
@@ -27,6 +28,24 @@ check_option_name(struct reading *reading, const struct conf_node *node)
 	return 0;
 }
 
+static bool
+is_ours(const char *name)
+{
+	return !strcmp(name, AWAKE_OPTION);
+}
+
+/* A cell that says it itself says which. */
+static int
+check_awake(struct reading *reading, const struct conf_node *value)
+{
+	static const char *const words[] = {"on", "off"};
+
+	if (!strcmp(value->text, "on") || !strcmp(value->text, "off"))
+		return 0;
+	conf_unknown("value of '" AWAKE_OPTION "'", value->text, words, 2, reading->err);
+	return conf_place(&reading->doc, value, reading->err);
+}
+
 static int
 check_option_value(struct reading *reading, const struct entry *entry, const char *name,
 	const struct conf_node *value)
@@ -35,6 +54,8 @@ check_option_value(struct reading *reading, const struct entry *entry, const cha
 
 	if (conf_expect(&reading->doc, value, CONF_TEXT, reading->err) < 0)
 		return -1;
+	if (is_ours(name))
+		return check_awake(reading, value);
 	if (text[strcspn(text, "/; \t")] || strstr(text, ".."))
 		return conf_error(&reading->doc, value, reading->err,
 			"option '%s': '%s' has a '/', ';', '..' or space, which a cell's name "
@@ -52,6 +73,8 @@ check_known_option(
 	const char *names[ENTRY_ITEMS_MAX];
 	size_t count = 0;
 
+	if (is_ours(node->key))
+		return 0;
 	for (const struct opt *option = entry->desc->options; option->name; option++) {
 		if (!strcmp(option->name, node->key))
 			return 0;
@@ -102,6 +125,11 @@ entry_read_axes(struct reading *reading, const struct conf_node *set,
 
 	entry->axes = alloc_zero(set_count + vary_count, sizeof(*entry->axes));
 	for (size_t i = 0; i < set_count; i++) {
+		if (set->items[i].kind == CONF_LIST)
+			return conf_key_error(&reading->doc, &set->items[i], reading->err,
+				"option '%s': 'set' takes one value; several stand under "
+				"'vary'",
+				set->items[i].key);
 		if (conf_expect(&reading->doc, &set->items[i], CONF_TEXT, reading->err) < 0)
 			return -1;
 		if (read_axis(reading, entry, &set->items[i]) < 0)
@@ -119,6 +147,9 @@ check_condition_value(
 {
 	const char *values[ENTRY_ITEMS_MAX];
 
+	if (node->kind == CONF_LIST)
+		return conf_key_error(&reading->doc, node, reading->err,
+			"option '%s': one value; write an entry for each", node->key);
 	if (conf_expect(&reading->doc, node, CONF_TEXT, reading->err) < 0)
 		return -1;
 	for (size_t i = 0; i < axis->count; i++) {

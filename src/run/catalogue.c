@@ -2,6 +2,7 @@
 #include "run/catalogue.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,6 +12,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/proc.h"
+#include "run/command.h"
+#include "run/docker.h"
+#include "run/engine.h"
 
 #define PREFIX "probe-"
 #define DESCRIBE_DEADLINE_NS (5 * NS_PER_S)
@@ -31,33 +35,90 @@ probe_desc_free(struct probe_desc *probe)
 	}
 	free(probe->options);
 	free(probe->metrics);
+	free(probe->loopback);
 	free(probe->name);
 	free(probe->path);
 	*probe = (struct probe_desc){0};
 }
 
-int
-catalogue_ask(const char *path, const char *name, struct probe_desc *probe, struct err *err)
+/* `what` is for messages. */
+static int
+ask(const char *const argv[], const char *what, const char *name, struct probe_desc *probe,
+	struct err *err)
 {
-	const char *const argv[] = {path, "describe", NULL};
 	struct proc_output output = {0};
 	char *reason = NULL;
 	int status = -1;
 
 	if (proc_capture(argv, clock_now() + DESCRIBE_DEADLINE_NS, &output, err) < 0)
 		goto out;
-	reason = proc_last_line(&output.err);
+	reason = engine_reason(&output.err);
 	if (output.timed_out)
-		err_set(err, "%s describe: no answer within 5 s", path);
+		err_set(err, "%s describe: no answer within 5 s", what);
 	else if (output.exit_status)
-		err_set(err, "%s describe: exit %d: %s", path, output.exit_status, reason);
+		err_set(err, "%s describe: exit %d: %s", what, output.exit_status, reason);
 	else
 		status = catalogue_parse(name, buf_text(&output.out), probe, err);
 	if (!status)
-		probe->path = alloc_text(path);
+		probe->path = alloc_text(what);
 out:
 	free(reason);
 	proc_output_free(&output);
+	return status;
+}
+
+int
+catalogue_ask(const char *path, const char *name, struct probe_desc *probe, struct err *err)
+{
+	const char *const argv[] = {path, "describe", NULL};
+
+	return ask(argv, path, name, probe, err);
+}
+
+int
+catalogue_ask_image(
+	const char *image, const char *name, struct probe_desc *probe, struct err *err)
+{
+	struct command command = {0};
+	int status;
+
+	docker_add_run(&command, NULL, NULL);
+	command_add(&command, "--network");
+	command_add(&command, "none");
+	command_add(&command, "%s", image);
+	command_add(&command, "describe");
+	status = ask((const char *const *)command.argv, image, name, probe, err);
+	if (status == 0)
+		probe->checks = false; /* a container for each variant would take long */
+	command_free(&command);
+	return status;
+}
+
+int
+probe_desc_check_all(const struct probe_desc *probe, int64_t samples,
+	const char *const options[], struct err *err)
+{
+	struct proc_output output = {0};
+	struct command command = {0};
+	int status = -1;
+
+	if (!probe->checks || !probe->path)
+		return 0;
+	command_add(&command, "%s", probe->path);
+	command_add(&command, "check");
+	command_add(&command, "--samples");
+	command_add(&command, "%" PRId64, samples);
+	for (; *options; options++)
+		command_add(&command, "%s", *options);
+	if (proc_capture((const char *const *)command.argv, clock_now() + DESCRIBE_DEADLINE_NS,
+		    &output, err) == 0) {
+		char *reason = engine_reason(&output.err);
+
+		status = output.exit_status ? err_set(err, "%s", reason) : 0;
+		free(reason);
+	}
+	proc_output_free(&output);
+	command_free(&command);
 	return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/units.h"
 
 #define DEADLINE_MAX_NS (86400 * NS_PER_S)
 #define PPM 1000000
@@ -81,6 +82,8 @@ cell_free(struct cell *cell)
 	free(cell->id);
 	free(cell->probe);
 	free(cell->command);
+	free(cell->image);
+	free(cell->loopback);
 	free(cell->variant);
 	free((void *)(uintptr_t)cell->expects);
 	settings_free(&cell->options);
@@ -100,11 +103,42 @@ cell_deadline_ns(const struct profile *profile, int64_t samples)
 	return 10 * NS_PER_S + samples * sample_ns;
 }
 
+/* How many samples the cell takes side by side. */
+static int64_t
+at_once(const struct cell *cell)
+{
+	int64_t workers = 0;
+
+	for (size_t i = 0; i < cell->options.count; i++)
+		if (!strcmp(cell->options.items[i].name, "workers"))
+			units_parse_count(cell->options.items[i].value, &workers, NULL);
+	return workers > 0 ? workers : 1;
+}
+
+/* The time between samples that do not wait for the one before; -1 where none is set. */
+static int64_t
+pace_ns(const struct cell *cell)
+{
+	int64_t pace = -1;
+
+	for (size_t i = 0; i < cell->options.count; i++)
+		if (!strcmp(cell->options.items[i].name, "pace"))
+			units_parse(UNIT_DURATION, cell->options.items[i].value, &pace, NULL);
+	return pace;
+}
+
 int64_t
 cell_estimate_ns(const struct cell *cell)
 {
-	int64_t trip_ns = profile_rtt_ns(cell->profile);
+	int64_t trip_ns = profile_rtt_ns(cell->profile), pace = pace_ns(cell);
+	int64_t workers = at_once(cell), rounds = (cell->samples + workers - 1) / workers;
 
+	if (cell->loopback && !cell->profile->loopback)
+		return 0; /* skipped */
+	/* A message takes a few microseconds to send, whatever the link. */
+	if (pace >= 0)
+		return 150 * NS_PER_MS + 8 * trip_ns +
+		       cell->samples * (pace > 0 ? pace : 5 * NS_PER_US);
 	/* Even loopback takes some 50 us for a round trip between two processes. */
-	return 150 * NS_PER_MS + cell->samples * 4 * (trip_ns + 50 * NS_PER_US);
+	return 150 * NS_PER_MS + rounds * 4 * trip_ns + cell->samples * 4 * 50 * NS_PER_US;
 }

@@ -21,7 +21,7 @@
 #include "base/proc.h"
 
 #define LOG_MAX ((rlim_t)64 << 20)
-#define SET_MAX 4
+#define SET_MAX 5
 #define STRAY_ROUNDS 1000 /* more processes than that one after the other: give up */
 
 static volatile sig_atomic_t stop_asked;
@@ -128,21 +128,32 @@ close_pipe(int fds[2])
 			close(fds[i]);
 }
 
+/* What it reads: `in` gets the end it does, and the end to hold or -1. */
+static int
+open_stdin(const struct child_spec *spec, int in[2])
+{
+	if (spec->hold_stdin)
+		return pipe2(in, O_CLOEXEC);
+	in[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return in[0] < 0 ? -1 : 0;
+}
+
 int
 child_start(
 	const struct child_spec *spec, const char *what, struct child *child, struct err *err)
 {
-	int out[2] = {-1, -1}, report[2] = {-1, -1};
-	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int in[2] = {-1, -1}, out[2] = {-1, -1}, report[2] = {-1, -1};
 	int log = open(spec->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	int failed = 0, status = -1;
 
-	*child = (struct child){.what = what, .pidfd = -1, .out_fd = -1};
-	if (null < 0 || log < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(report, O_CLOEXEC) < 0) {
+	*child = (struct child)CHILD_INIT;
+	child->what = what;
+	if (open_stdin(spec, in) < 0 || log < 0 || pipe2(out, O_CLOEXEC) < 0 ||
+		pipe2(report, O_CLOEXEC) < 0) {
 		err_sys(err, "start the %s (log %s)", what, spec->log);
 		goto out;
 	}
-	child->pid = fork_child(spec, null, out[1], log, report[1]);
+	child->pid = fork_child(spec, in[0], out[1], log, report[1]);
 	if (child->pid < 0) {
 		child->pid = 0;
 		err_sys(err, "start the %s", what);
@@ -166,12 +177,13 @@ child_start(
 		goto out;
 	}
 	child->out_fd = out[0];
-	out[0] = -1;
+	child->in_fd = in[1];
+	out[0] = in[1] = -1;
 	status = 0;
 out:
+	close_pipe(in);
 	close_pipe(out);
 	close_pipe(report);
-	close(null);
 	if (log >= 0)
 		close(log);
 	return status;
@@ -297,6 +309,25 @@ child_stop(struct child *child, int64_t grace_ns)
 	return false;
 }
 
+int
+child_tell(const struct child *child, const char *words, struct err *err)
+{
+	size_t len = strlen(words);
+
+	/* A pipe takes these few bytes at once or not at all; SIGPIPE is ignored. */
+	if (write(child->in_fd, words, len) != (ssize_t)len)
+		return err_sys(err, "tell the %s", child->what);
+	return 0;
+}
+
+void
+child_end_input(struct child *child)
+{
+	if (child->in_fd >= 0)
+		close(child->in_fd);
+	child->in_fd = -1;
+}
+
 void
 child_free(struct child *child)
 {
@@ -304,10 +335,11 @@ child_free(struct child *child)
 		child_stop(child, 0);
 	if (child->out_fd >= 0)
 		close(child->out_fd);
+	child_end_input(child);
 	if (child->pidfd >= 0)
 		close(child->pidfd);
 	buf_free(&child->out);
-	*child = (struct child){.pidfd = -1, .out_fd = -1};
+	*child = (struct child)CHILD_INIT;
 }
 
 void
@@ -325,9 +357,11 @@ child_end_strays(void)
 	/* What a killed one leaves comes to us in turn. */
 	for (int round = 0; round < STRAY_ROUNDS; round++) {
 		char *at = NULL, *rest;
+		bool known;
 
 		buf_clear(&children);
-		if (file_read(path, 65536, &children, NULL) == 0)
+		known = file_read(path, 65536, &children, NULL) == 0;
+		if (known)
 			at = children.data;
 		for (rest = at; at && *at; at = rest) {
 			long pid = strtol(at, &rest, 10);
@@ -336,7 +370,9 @@ child_end_strays(void)
 				break;
 			kill((pid_t)pid, SIGKILL);
 		}
-		if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
+		/* A kernel that does not tell them leaves them to themselves: nothing to wait
+		 * for. */
+		if (waitpid(-1, NULL, known ? 0 : WNOHANG) <= 0 && (!known || errno == ECHILD))
 			break;
 	}
 	buf_free(&children);

@@ -19,18 +19,32 @@ struct child_spec {
 	int netns;               /* namespace to start in; -1: ours */
 	int pass_ns[2];          /* descriptors handed on as 3 and 4; -1: none */
 	const char *log;         /* file that gets its stderr */
+	bool hold_stdin; /* it gets a pipe that ends when child_free() is called or we are gone;
+			    else /dev/null */
 };
 
+#define CHILD_SPEC                                                                             \
+	{                                                                                      \
+		.netns = -1, .pass_ns = { -1, -1 }                                             \
+	}
+
+/* Initialise one that may never be started with CHILD_INIT. */
 struct child {
 	const char *what; /* "client", for messages */
 	pid_t pid;        /* 0: not started */
 	int pidfd;
 	int out_fd;     /* our end of its stdout; -1 once it ended */
+	int in_fd;      /* our end of its stdin; -1: none */
 	struct buf out; /* all it printed so far */
 	bool overflow;  /* it printed more than CHILD_OUTPUT_MAX and was killed */
 	bool exited;
 	int status; /* 0..255, 128 + signal; once exited */
 };
+
+#define CHILD_INIT                                                                             \
+	{                                                                                      \
+		.pidfd = -1, .out_fd = -1, .in_fd = -1                                         \
+	}
 
 enum child_event {
 	CHILD_READY,        /* the target printed a `ready` line */
@@ -51,6 +65,12 @@ enum child_event child_wait(struct child *const set[], size_t count, struct chil
 /* SIGTERM, wait up to `grace_ns` while reading the rest of its output, then SIGKILL. Harmless
  * on a child that was never started. True when it ended by itself in time. */
 bool child_stop(struct child *child, int64_t grace_ns);
+
+/* Write `words` to the stdin that `hold_stdin` gave it. */
+int child_tell(const struct child *child, const char *words, struct err *err);
+
+/* End the stdin that `hold_stdin` gave it, if it has one. */
+void child_end_input(struct child *child);
 
 /* Close and free; stops it first, at once, if it still runs. */
 void child_free(struct child *child);

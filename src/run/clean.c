@@ -1,8 +1,9 @@
-/* rttmatrix clean: finds what a killed run left by the mark its processes carry.
+/* rttmatrix clean: finds what a killed run left by the mark it carries (mark.h).
  *
- * Every process of a run has RTTMATRIX_RUN=PID:STARTTIME in its environment, the runner's. They
- * die with their runner and their namespaces die with them, so normally there is nothing here
- * to find; this looks all the same. A process without the mark is never touched. */
+ * Processes of a run have it in their environment. They die with their runner and their
+ * namespaces die with them, so normally there is nothing here to find; this looks all the same.
+ * Containers and volumes have it as a label; a sweeper removes them when their runner dies, and
+ * this does when the sweeper was killed too. What is not marked is never touched. */
 #include <ctype.h>
 #include <dirent.h>
 #include <ftw.h>
@@ -14,41 +15,11 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "run/engine.h"
+#include "run/mark.h"
 #include "run/run.h"
 
-#define MARK "RTTMATRIX_RUN"
 #define ENVIRON_MAX ((size_t)4 << 20)
-
-/* Field 22 of /proc/PID/stat: when it was started, in ticks since boot; 0 if it is gone. */
-static unsigned long long
-start_time(long pid)
-{
-	char *path = alloc_printf("/proc/%ld/stat", pid);
-	struct buf text = {0};
-	unsigned long long ticks = 0;
-	char *at;
-
-	if (file_read(path, 65536, &text, NULL) == 0 && (at = strrchr(text.data, ')'))) {
-		for (int field = 2; field < 22 && at; field++) {
-			at = strchr(at, ' ');
-			at = at ? at + 1 : NULL;
-		}
-		if (at)
-			ticks = strtoull(at, NULL, 10);
-	}
-	buf_free(&text);
-	free(path);
-	return ticks;
-}
-
-void
-run_mark(void)
-{
-	char *mark = alloc_printf("%ld:%llu", (long)getpid(), start_time(getpid()));
-
-	setenv(MARK, mark, 1);
-	free(mark);
-}
 
 /* Does the runner that this environment names still live? An environment without a mark is
  * nobody's leftover: true. */
@@ -56,15 +27,10 @@ static bool
 runner_lives(const struct buf *environment)
 {
 	const char *at = buf_text(environment), *end = at + environment->len;
-	long pid;
-	char *rest;
 
-	for (; at < end; at += strlen(at) + 1) {
-		if (strncmp(at, MARK "=", sizeof(MARK)))
-			continue;
-		pid = strtol(at + sizeof(MARK), &rest, 10);
-		return *rest != ':' || start_time(pid) == strtoull(rest + 1, NULL, 10);
-	}
+	for (; at < end; at += strlen(at) + 1)
+		if (!strncmp(at, MARK_NAME "=", sizeof(MARK_NAME)))
+			return mark_state(at + sizeof(MARK_NAME)) != MARK_DEAD;
 	return true;
 }
 
@@ -114,7 +80,7 @@ clean_file(const char *path, const struct stat *st, int type, struct FTW *ftw)
 	for (dot = path + len - 5; dot > path && isdigit((unsigned char)*dot); dot--)
 		;
 	pid = strtol(dot + 1, &end, 10);
-	if (*dot != '.' || end == dot + 1 || start_time(pid))
+	if (*dot != '.' || end == dot + 1 || mark_start_time(pid))
 		return 0;
 	if (unlink(path) == 0)
 		fprintf(clean_out, "removed %s\n", path);
@@ -124,8 +90,11 @@ clean_file(const char *path, const struct stat *st, int type, struct FTW *ftw)
 int
 run_clean(const char *output, FILE *out, struct err *err)
 {
+	struct err none;
+
 	if (clean_processes(out, err) < 0)
 		return -1;
+	engine_sweep(NULL, out, &none); /* without an engine there is nothing of it either */
 	clean_out = out;
 	if (access(output, F_OK) == 0 && nftw(output, clean_file, 16, FTW_PHYS) < 0)
 		return err_sys(err, "look through %s", output);

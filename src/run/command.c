@@ -1,14 +1,16 @@
-/* Builds argv for probes and for rttlink. */
+/* Builds the arguments of probes and of rttlink. */
 #include "run/command.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/units.h"
-#include "run/child.h"
+#include "run/awake.h"
+#include "run/runtime.h"
 
 /* Enough echoes for a median that a few late ones do not move. Over a short link one follows
  * the other at once, as a probe's requests do: with gaps in between the cores would fall
@@ -39,6 +41,21 @@ command_add(struct command *command, const char *fmt, ...)
 }
 
 void
+command_add_words(struct command *command, const char *const words[])
+{
+	for (; *words; words++)
+		command_add(command, "%s", *words);
+}
+
+void
+command_append(struct command *command, struct command *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		command_add(command, "%s", words->argv[i]);
+	command_free(words);
+}
+
+void
 command_free(struct command *command)
 {
 	for (size_t i = 0; i < command->count; i++)
@@ -58,21 +75,13 @@ add_duration(struct command *command, const char *name, int64_t ns)
 }
 
 static void
-add_program(struct command *command, const struct cell *cell, const char *bin)
-{
-	if (cell->command)
-		command_add(command, "%s", cell->command);
-	else
-		command_add(command, "%s/probe-%s", bin, cell->probe);
-}
-
-static void
 add_options(struct command *command, const struct cell *cell, int64_t deadline_ns)
 {
 	add_duration(command, "--deadline", deadline_ns);
 	for (size_t i = 0; i < cell->options.count; i++)
-		command_add(command, "%s=%s", cell->options.items[i].name,
-			cell->options.items[i].value);
+		if (strcmp(cell->options.items[i].name, AWAKE_OPTION))
+			command_add(command, "%s=%s", cell->options.items[i].name,
+				cell->options.items[i].value);
 }
 
 /* The server's address: the far end of the link (see rttlink), or loopback as a literal. */
@@ -85,9 +94,8 @@ listen_address(const struct cell *cell)
 }
 
 void
-command_serve(struct command *command, const struct cell *cell, const char *bin)
+command_serve(struct command *command, const struct cell *cell)
 {
-	add_program(command, cell, bin);
 	command_add(command, "serve");
 	command_add(command, "--listen");
 	command_add(command, "%s", listen_address(cell));
@@ -96,9 +104,8 @@ command_serve(struct command *command, const struct cell *cell, const char *bin)
 }
 
 void
-command_run(struct command *command, const struct cell *cell, const char *bin, const char *peer)
+command_run(struct command *command, const struct cell *cell, const char *peer)
 {
-	add_program(command, cell, bin);
 	command_add(command, "run");
 	command_add(command, "--peer");
 	command_add(command, "%s", peer);
@@ -107,45 +114,52 @@ command_run(struct command *command, const struct cell *cell, const char *bin, c
 	add_options(command, cell, cell->deadline_ns);
 }
 
-static void
-add_namespaces(struct command *command)
-{
-	command_add(command, "--near");
-	command_add(command, "/proc/self/fd/%d", CHILD_NS_FIRST);
-	command_add(command, "--far");
-	command_add(command, "/proc/self/fd/%d", CHILD_NS_FIRST + 1);
-}
-
 void
-command_link_up(struct command *command, const struct cell *cell, const char *bin,
-	const char *backend, int64_t seed)
+command_link_up(struct command *command, const struct place *place,
+	const struct profile *profile, int64_t seed, int64_t life_ns)
 {
-	command_add(command, "%s/rttlink", bin);
 	command_add(command, "up");
-	command_add(command, "--profile");
-	command_add(command, "%s", cell->profile->file);
+	if (place->agent) { /* a container does not see our files */
+		command_add(command, "--yaml");
+		command_add(command, "%s", profile->text);
+	} else {
+		command_add(command, "--profile");
+		command_add(command, "%s", profile->file);
+	}
 	command_add(command, "--backend");
-	command_add(command, "%s", backend);
+	command_add(command, "%s", place->runtime->link);
 	command_add(command, "--seed");
 	command_add(command, "%" PRId64, seed);
-	add_namespaces(command);
+	add_duration(command, "--deadline", life_ns);
+	if (profile->change_count) /* they are for the client, not for what goes before it */
+		command_add(command, "--hold");
+	place_add_ends(place, command);
 }
 
 void
-command_link_check(
-	struct command *command, const struct cell *cell, const char *bin, int64_t deadline_ns)
+command_link_check(struct command *command, const struct place *place, const struct cell *cell,
+	int64_t deadline_ns)
 {
-	command_add(command, "%s/rttlink", bin);
+	bool closed = profile_rtt_ns(cell->profile) <= ECHO_CLOSED_NS;
+
 	command_add(command, "check");
-	add_namespaces(command);
+	place_add_ends(place, command);
 	command_add(command, "--family");
 	command_add(command, "%d", cell->family);
 	command_add(command, "--count");
 	command_add(command, "%d", ECHO_COUNT);
-	if (profile_rtt_ns(cell->profile) <= ECHO_CLOSED_NS)
+	if (closed)
 		command_add(command, "--closed");
 	command_add(command, "--interval");
-	command_add(command,
-		profile_rtt_ns(cell->profile) <= ECHO_CLOSED_NS ? "0ns" : ECHO_INTERVAL);
+	command_add(command, "%s", closed ? "0ns" : ECHO_INTERVAL);
 	add_duration(command, "--deadline", deadline_ns);
+}
+
+void
+command_link_agent(struct command *command, const struct place *place, int64_t life_ns)
+{
+	command_add(command, "agent");
+	command_add(command, "--listen");
+	command_add(command, "%s", place->agent);
+	add_duration(command, "--deadline", life_ns);
 }

@@ -10,13 +10,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/alloc.h"
-#include "base/netns.h"
 #include "run/contract_state.h"
-#include "run/runtime.h"
 
 void
 contract_ok(struct contract *contract, const char *name)
@@ -68,28 +63,37 @@ contract_report(struct contract *contract, const char *name, int status, const s
 	return status >= 0;
 }
 
-void
-contract_words(struct command *command, const char *const words[])
+int
+contract_start(struct contract *contract, struct trial *trial, const char *what,
+	const char *locale, const struct command *words, struct err *err)
 {
-	for (; *words; words++)
-		command_add(command, "%s", *words);
+	struct command command = {0};
+	int status;
+
+	contract->subject.kind->begin(&contract->subject, locale, trial, &command);
+	for (size_t i = 0; i < words->count; i++)
+		command_add(&command, "%s", words->argv[i]);
+	status = trial_start(trial, what, &command, err);
+	command_free(&command);
+	return status;
 }
 
 int
-contract_ask(struct trial *trial, const char *what, const struct command *command,
+contract_ask(struct contract *contract, struct trial *trial, const struct command *words,
 	int64_t limit_ns, struct err *err)
 {
-	if (trial_start(trial, what, command, err) < 0)
+	if (contract_start(contract, trial, words->argv[0], NULL, words, err) < 0)
 		return -1;
-	trial_await(trial, NULL, false, limit_ns);
+	trial_await(trial, NULL, false, limit_ns + contract->subject.extra_ns);
 	return 0;
 }
 
 void
-contract_end(struct trial *trial)
+contract_end(const struct contract *contract, struct trial *trial)
 {
 	trial_free(trial);
-	child_end_strays();
+	if (contract->subject.kind->end_rest)
+		contract->subject.kind->end_rest();
 }
 
 /* "handshake" for bin/probe-handshake. */
@@ -116,8 +120,8 @@ judge_description(struct contract *contract, const struct trial *trial)
 		trial_tell(trial, &err);
 		contract_not_ok(
 			contract, "describe", "expected exit 0 within 5 s, %s", err.text);
-	} else if (catalogue_parse(base_name(contract->path), buf_text(&trial->child.out),
-			   &contract->desc, &err) < 0) {
+	} else if (catalogue_parse(base_name(contract->subject.name),
+			   buf_text(&trial->child.out), &contract->desc, &err) < 0) {
 		contract_not_ok(contract, "describe",
 			"expected option and metric lines, came %s", err.text);
 	} else {
@@ -126,65 +130,32 @@ judge_description(struct contract *contract, const struct trial *trial)
 	}
 }
 
-/* The first time it is started: -1 when it cannot be. */
-static int
+/* The first time it is started, which tells whether it can be at all: EXIT_ALL_WELL to go on.
+ */
+static enum exit_status
 check_description(struct contract *contract, struct err *err)
 {
 	struct trial trial = TRIAL_INIT;
-	struct command command = {0};
-	int status;
+	struct command words = {0};
+	enum exit_status status = EXIT_ALL_WELL;
 
-	contract_words(&command, WORDS(contract->path, "describe"));
-	status = contract_ask(&trial, "describe", &command, CONTRACT_ANSWER_NS, err);
-	if (status == 0)
+	command_add(&words, "describe");
+	if (contract_ask(contract, &trial, &words, CONTRACT_ANSWER_NS, err) < 0) {
+		status = EXIT_BAD_INPUT;
+	} else if (trial_unstarted(&trial) == TRIAL_ENGINE) {
+		trial_tell(&trial, err);
+		status = EXIT_MACHINE;
+	} else {
+		contract->starts = !trial_unstarted(&trial);
 		judge_description(contract, &trial);
-	contract_end(&trial);
-	command_free(&command);
+	}
+	contract_end(contract, &trial);
+	command_free(&words);
 	return status;
 }
 
-/* A namespace of our own, so that nobody else is there to talk to. Without, the checks still
- * hold: every port is the kernel's choice. */
-static int
-isolate(struct err *err)
-{
-	struct place place;
-	struct err why;
-	const struct runtime *runtime = runtime_choose("auto", &why, err);
-	int status = 0;
-
-	if (!runtime || runtime->open(false, &place, err) < 0)
-		return -1;
-	if (place.near >= 0)
-		status = netns_enter(place.near, err);
-	runtime->close(&place);
-	return status;
-}
-
-static int
-find_program(const char *path, struct err *err)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0)
-		return 0;
-	return err_set(err, "'%s' is not an executable file", path);
-}
-
-static enum exit_status
-conclude(const struct contract *contract, struct err *err)
-{
-	if (child_stop_asked())
-		return EXIT_INTERRUPTED;
-	if (!contract->failures)
-		return EXIT_ALL_WELL;
-	err_set(err, "%s does not keep docker/CONTRACT.md: %zu %s failed", contract->path,
-		contract->failures, contract->failures == 1 ? "check" : "checks");
-	return EXIT_CELL_FAILED;
-}
-
-enum exit_status
-contract_check(const char *path, FILE *out, struct err *err)
+static void
+check_rest(struct contract *contract)
 {
 	static void (*const groups[])(struct contract *) = {
 		contract_check_usage,
@@ -192,27 +163,49 @@ contract_check(const char *path, FILE *out, struct err *err)
 		contract_check_pairs,
 		contract_check_deadlines,
 	};
-	/* execvp() would look a bare name up in PATH. */
-	char *program = alloc_printf("%s%s", strchr(path, '/') ? "" : "./", path);
-	struct contract contract = {.path = program, .out = out, .silent = {-1, -1, ""}};
+
+	if (!contract->starts && !child_stop_asked()) {
+		contract_skip(contract, "all others", "it does not start");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]) && !child_stop_asked(); i++)
+		groups[i](contract);
+}
+
+static enum exit_status
+conclude(const struct contract *contract, struct err *err)
+{
+	if (!contract->failures)
+		return EXIT_ALL_WELL;
+	err_set(err, "%s does not keep docker/CONTRACT.md: %zu %s failed",
+		contract->subject.name, contract->failures,
+		contract->failures == 1 ? "check" : "checks");
+	return EXIT_CELL_FAILED;
+}
+
+enum exit_status
+contract_check(const char *name, FILE *out, struct err *err)
+{
+	struct contract contract = {.out = out};
+	struct subject *subject = &contract.subject;
 	enum exit_status status = EXIT_BAD_INPUT;
 
-	if (find_program(program, err) < 0)
-		goto out;
-	status = EXIT_MACHINE;
-	if (isolate(err) < 0 || silent_open(&contract.silent, err) < 0)
-		goto out;
+	if (subject_find(subject, name, err) < 0)
+		return status;
 	child_catch_stop();
-	child_adopt_strays();
-	status = EXIT_BAD_INPUT;
-	if (check_description(&contract, err) < 0)
-		goto out;
-	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]) && !child_stop_asked(); i++)
-		groups[i](&contract);
-	status = conclude(&contract, err);
-out:
-	silent_close(&contract.silent);
+	if (subject->kind->open(subject, err) < 0)
+		status = EXIT_MACHINE;
+	else
+		status = check_description(&contract, err);
+	if (status == EXIT_ALL_WELL) {
+		check_rest(&contract);
+		status = conclude(&contract, err);
+	}
+	if (child_stop_asked()) {
+		status = EXIT_INTERRUPTED;
+		err_set(err, "%s", "");
+	}
+	subject->kind->close(subject);
 	probe_desc_free(&contract.desc);
-	free(program);
 	return status;
 }

@@ -30,22 +30,19 @@ struct pair {
 
 /* Start the serving half and wait for its ready line. What is not PAIR_OK has its text in
  * `err`: what was expected and what came, or why it cannot be here. */
-enum pair_end pair_serve(struct pair *pair, const struct contract *contract,
+enum pair_end pair_serve(struct pair *pair, struct contract *contract,
 	const struct pair_setting *setting, struct err *err);
 
 /* Run a client against it, after the one before has ended. */
-enum pair_end pair_run(struct pair *pair, const struct contract *contract,
+enum pair_end pair_run(struct pair *pair, struct contract *contract,
 	const struct pair_setting *setting, struct err *err);
 
-/* Open a TCP connection to the serving half; -1 when it takes none (UDP). */
-int pair_connect(const struct pair *pair);
-
 /* SIGTERM to the serving half: -1 unless it ends with 0 in time. */
-int pair_stop(struct pair *pair, struct err *err);
+int pair_stop(struct pair *pair, const struct contract *contract, struct err *err);
 
 /* Read what both halves printed, once they ended. -1 at the first line that is no record. */
 int pair_read(struct pair *pair, struct err *err);
 
-void pair_free(struct pair *pair);
+void pair_free(struct pair *pair, const struct contract *contract);
 
 #endif

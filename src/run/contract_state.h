@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "run/catalogue.h"
 #include "run/command.h"
-#include "run/silent.h"
+#include "run/contract_subject.h"
 #include "run/trial.h"
 
 #define CONTRACT_USAGE 2
@@ -21,10 +21,10 @@
 #define CONTRACT_GRACE_NS (2 * NS_PER_S)  /* after a deadline, as the runner */
 
 struct contract {
-	const char *path; /* of the program */
+	struct subject subject; /* what is checked */
 	FILE *out;
-	struct silent silent;   /* a peer that never answers */
 	struct probe_desc desc; /* once `described` */
+	bool starts;            /* it could be executed */
 	bool described;
 	bool works; /* a pair over IPv4 did what a pair is to do */
 	size_t failures;
@@ -41,16 +41,20 @@ void contract_skip(struct contract *contract, const char *name, const char *fmt,
 bool contract_report(
 	struct contract *contract, const char *name, int status, const struct err *err);
 
-/* Add these words: contract_words(&command, WORDS("serve", "--listen", addr)). */
+/* For command_add_words(). */
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-void contract_words(struct command *command, const char *const words[]);
 
-/* Start it and wait for its end, at most so long. -1 when it did not start. */
-int contract_ask(struct trial *trial, const char *what, const struct command *command,
+/* Start one execution with these arguments; `what` is for messages, `locale` may be NULL. -1
+ * when it could not be started. */
+int contract_start(struct contract *contract, struct trial *trial, const char *what,
+	const char *locale, const struct command *words, struct err *err);
+
+/* Start one and wait for its end, at most so long. */
+int contract_ask(struct contract *contract, struct trial *trial, const struct command *words,
 	int64_t limit_ns, struct err *err);
 
-/* Release it, and end whatever hides from its process group. Nothing else may run below us. */
-void contract_end(struct trial *trial);
+/* Release it, and end whatever hides from its process group. No other of them may run. */
+void contract_end(const struct contract *contract, struct trial *trial);
 
 /* The checks, in groups. */
 void contract_check_usage(struct contract *contract);

@@ -30,7 +30,15 @@ static const struct usage_case cases[] = {
 	{"serve without --listen", {"serve", DEADLINE}, NULL},
 	{"run without --peer", {"run", "--samples", "3", DEADLINE}, NULL},
 	{"run without --samples", {"run", "--peer", PEER, DEADLINE}, NULL},
+	{"unknown option of check", {"check", "--samples", "3", UNKNOWN}, "no_such_option"},
 };
+
+/* Is it about a command that this probe need not have, and has not? */
+static bool
+is_beside(const struct contract *contract, const struct usage_case *usage)
+{
+	return !strcmp(usage->words[0], "check") && !contract->desc.checks;
+}
 
 static int
 judge_refusal(const struct trial *trial, const char *culprit, struct err *err)
@@ -49,14 +57,15 @@ judge_refusal(const struct trial *trial, const char *culprit, struct err *err)
 
 /* Is this call refused as a usage error? */
 static int
-refuses(const struct command *command, const char *culprit, struct err *err)
+refuses(struct contract *contract, const struct command *words, const char *culprit,
+	struct err *err)
 {
 	struct trial trial = TRIAL_INIT;
-	int status = contract_ask(&trial, command->argv[1], command, CONTRACT_ANSWER_NS, err);
+	int status = contract_ask(contract, &trial, words, CONTRACT_ANSWER_NS, err);
 
 	if (status == 0)
 		status = judge_refusal(&trial, culprit, err);
-	contract_end(&trial);
+	contract_end(contract, &trial);
 	return status;
 }
 
@@ -67,12 +76,13 @@ contract_check_usage(struct contract *contract)
 		struct command command = {0};
 		struct err err;
 
-		command_add(&command, "%s", contract->path);
+		if (is_beside(contract, &cases[i]))
+			continue;
 		for (const char *const *word = cases[i].words; *word; word++)
 			command_add(&command, "%s",
-				strcmp(*word, PEER) ? *word : contract->silent.addr);
+				strcmp(*word, PEER) ? *word : contract->subject.peer);
 		contract_report(contract, cases[i].name,
-			refuses(&command, cases[i].culprit, &err), &err);
+			refuses(contract, &command, cases[i].culprit, &err), &err);
 		command_free(&command);
 		if (child_stop_asked())
 			return;
@@ -111,18 +121,17 @@ contract_bad_value(const struct opt *option, int which)
 
 /* A half may ignore an option of the other: one of them has to refuse it. */
 static int
-value_refused(const struct contract *contract, const char *pair, struct err *err)
+value_refused(struct contract *contract, const char *pair, struct err *err)
 {
 	struct command run = {0}, serve = {0};
 	int status;
 
-	contract_words(&run, WORDS(contract->path, "run", "--peer", contract->silent.addr,
-				     "--samples", "3", DEADLINE, pair));
-	contract_words(
-		&serve, WORDS(contract->path, "serve", "--listen", ANY_PORT, DEADLINE, pair));
-	status = refuses(&run, NULL, err);
+	command_add_words(&run, WORDS("run", "--peer", contract->subject.peer, "--samples", "3",
+					DEADLINE, pair));
+	command_add_words(&serve, WORDS("serve", "--listen", ANY_PORT, DEADLINE, pair));
+	status = refuses(contract, &run, NULL, err);
 	if (status < 0)
-		status = refuses(&serve, NULL, err);
+		status = refuses(contract, &serve, NULL, err);
 	if (status < 0)
 		err_prefix(err, "%s", pair);
 	command_free(&run);

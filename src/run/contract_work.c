@@ -1,9 +1,6 @@
 /* Do both halves work together, print what they announced and end when they are to? */
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "run/contract_pair.h"
 #include "run/contract_state.h"
@@ -24,20 +21,32 @@ report_end(
 	return end == PAIR_OK;
 }
 
+/* Connect to the serving half, if it takes connections. */
+static void
+call(struct contract *contract, const struct pair *pair, struct caller *caller)
+{
+	const char *address = child_ready_text(&pair->serve.child);
+
+	contract->subject.kind->connect(&contract->subject, address, caller);
+}
+
+static void
+hang_up(const struct contract *contract, struct caller *caller)
+{
+	caller_break_off(caller, CONTRACT_STOP_NS + contract->subject.extra_ns);
+}
+
 /* The server meets a client that breaks off (a reset, where it takes TCP), then a good one. */
 static void
 check_second_client(
 	struct contract *contract, struct pair *pair, const struct pair_setting *setting)
 {
-	struct linger reset = {1, 0};
+	struct caller caller = CALLER_INIT;
 	struct err err;
-	int fd = pair_connect(pair);
 	enum pair_end end;
 
-	if (fd >= 0) {
-		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-		close(fd);
-	}
+	call(contract, pair, &caller);
+	hang_up(contract, &caller);
 	end = pair_run(pair, contract, setting, &err);
 	report_end(contract, "a second client, after one that broke off", end, &err);
 }
@@ -82,7 +91,8 @@ check_closely(struct contract *contract)
 	struct err err;
 	enum pair_end end = pair_serve(&pair, contract, &setting, &err);
 	struct buf first = {0};
-	int held, status;
+	struct caller caller = CALLER_INIT;
+	int status;
 
 	if (!report_end(contract, "serve is ready", end, &err))
 		goto out;
@@ -91,11 +101,10 @@ check_closely(struct contract *contract)
 		goto out;
 	buf_add(&first, buf_text(&pair.run.child.out), pair.run.child.out.len);
 	check_second_client(contract, &pair, &setting);
-	held = pair_connect(&pair); /* it ends with connections open or not */
-	status = pair_stop(&pair, &err);
+	call(contract, &pair, &caller); /* it ends with connections open or not */
+	status = pair_stop(&pair, contract, &err);
 	contract_report(contract, "SIGTERM ends serve", status, &err);
-	if (held >= 0)
-		close(held);
+	hang_up(contract, &caller);
 	/* The first client is the one to look at: nothing had gone wrong before it. */
 	buf_clear(&pair.run.child.out);
 	buf_add(&pair.run.child.out, buf_text(&first), first.len);
@@ -105,7 +114,7 @@ check_closely(struct contract *contract)
 		check_output(contract, &pair);
 out:
 	buf_free(&first);
-	pair_free(&pair);
+	pair_free(&pair, contract);
 }
 
 /* The same again under another setting, as one check. */
@@ -118,24 +127,11 @@ check_briefly(struct contract *contract, const char *name, const struct pair_set
 
 	if (end == PAIR_OK)
 		end = pair_run(&pair, contract, setting, &err);
-	trial_stop(&pair.serve, CONTRACT_STOP_NS);
+	trial_stop(&pair.serve, CONTRACT_STOP_NS + contract->subject.extra_ns);
 	if (end == PAIR_OK && pair_read(&pair, &err) < 0)
 		end = PAIR_BAD;
 	report_end(contract, name, end, &err);
-	pair_free(&pair);
-}
-
-static bool
-have_ipv6(void)
-{
-	struct sockaddr_in6 addr = {
-		.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool have = fd >= 0 && bind(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return have;
+	pair_free(&pair, contract);
 }
 
 void
@@ -156,7 +152,7 @@ contract_check_pairs(struct contract *contract)
 	for (size_t i = 0; i < sizeof(again) / sizeof(again[0]) && !child_stop_asked(); i++) {
 		if (!contract->works)
 			contract_skip(contract, again[i].name, "no pair over IPv4 yet");
-		else if (again[i].six && !have_ipv6())
+		else if (again[i].six && !contract->subject.ipv6)
 			contract_skip(contract, again[i].name, "this machine has none");
 		else if (again[i].setting.defaults && !contract->described)
 			contract_skip(contract, again[i].name, "describe names no options");
@@ -167,7 +163,7 @@ contract_check_pairs(struct contract *contract)
 
 /* Exit 1 with a reason, which is the deadline unless it gave up before. */
 static int
-judge_deadline(const struct trial *trial, struct err *err)
+judge_deadline(const struct contract *contract, const struct trial *trial, struct err *err)
 {
 	char *reason = trial_reason(trial);
 	struct err came;
@@ -179,7 +175,8 @@ judge_deadline(const struct trial *trial, struct err *err)
 			err, "expected exit 1 after --deadline " DEADLINE ", %s", came.text);
 	else if (!*reason)
 		status = err_set(err, "expected a reason on stderr, nothing came");
-	else if (trial->took_ns >= DEADLINE_NS && !strstr(reason, LAST_WORDS))
+	else if (trial->took_ns >= DEADLINE_NS + contract->subject.extra_ns &&
+		 !strstr(reason, LAST_WORDS))
 		status = err_set(err, "expected '" LAST_WORDS "', %s", came.text);
 	free(reason);
 	return status;
@@ -187,21 +184,22 @@ judge_deadline(const struct trial *trial, struct err *err)
 
 /* `words` runs into its deadline. */
 static void
-check_deadline(struct contract *contract, const char *name, const struct command *command)
+check_deadline(struct contract *contract, const char *name, const struct command *words)
 {
 	struct trial trial = TRIAL_INIT;
 	struct err err;
 	int status = contract_ask(
-		&trial, command->argv[1], command, DEADLINE_NS + CONTRACT_GRACE_NS, &err);
+		contract, &trial, words, DEADLINE_NS + CONTRACT_GRACE_NS, &err);
 
-	if (status == 0 && trial_ended(&trial, 0) && trial.took_ns < DEADLINE_NS) {
+	if (status == 0 && trial_ended(&trial, 0) &&
+		trial.took_ns < DEADLINE_NS + contract->subject.extra_ns) {
 		contract_skip(contract, name, "it was done before, without an answer");
 	} else {
 		if (status == 0)
-			status = judge_deadline(&trial, &err);
+			status = judge_deadline(contract, &trial, &err);
 		contract_report(contract, name, status, &err);
 	}
-	contract_end(&trial);
+	contract_end(contract, &trial);
 }
 
 void
@@ -215,10 +213,10 @@ contract_check_deadlines(struct contract *contract)
 			contract_skip(contract, names[i], "no pair over IPv4 yet");
 		return;
 	}
-	contract_words(&run, WORDS(contract->path, "run", "--peer", contract->silent.addr,
-				     "--samples", "3", "--deadline", DEADLINE));
-	contract_words(&serve, WORDS(contract->path, "serve", "--listen", "127.0.0.1:0",
-				       "--deadline", DEADLINE));
+	command_add_words(&run, WORDS("run", "--peer", contract->subject.peer, "--samples", "3",
+					"--deadline", DEADLINE));
+	command_add_words(
+		&serve, WORDS("serve", "--listen", "127.0.0.1:0", "--deadline", DEADLINE));
 	check_deadline(contract, names[0], &run);
 	check_deadline(contract, names[1], &serve);
 	command_free(&run);

@@ -160,6 +160,18 @@ parse_metric(struct probe_desc *probe, char *line, struct err *err)
 	return 0;
 }
 
+/* "REASON…" */
+static int
+parse_loopback(struct probe_desc *probe, const char *line, struct err *err)
+{
+	if (!*line)
+		return err_set(err, "expected loopback REASON");
+	if (probe->loopback)
+		return err_set(err, "loopback twice");
+	probe->loopback = alloc_text(line);
+	return 0;
+}
+
 static int
 parse_line(struct probe_desc *probe, char *line, struct err *err)
 {
@@ -167,11 +179,18 @@ parse_line(struct probe_desc *probe, char *line, struct err *err)
 
 	if (!word)
 		return 0;
+	if (!strcmp(word, "check")) {
+		probe->checks = true;
+		return 0;
+	}
+	if (!strcmp(word, "loopback"))
+		return parse_loopback(probe, line, err);
 	if (!strcmp(word, "option"))
 		return parse_option(probe, line, err);
 	if (!strcmp(word, "metric"))
 		return parse_metric(probe, line, err);
-	return err_set(err, "expected 'option' or 'metric', not '%.40s'", word);
+	return err_set(
+		err, "expected 'option', 'metric', 'check' or 'loopback', not '%.40s'", word);
 }
 
 int

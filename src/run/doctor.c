@@ -5,6 +5,7 @@
 
 #include "base/netns.h"
 #include "run/backends.h"
+#include "run/docker.h"
 #include "run/run.h"
 
 static void
@@ -31,6 +32,20 @@ check_netns(FILE *out)
 }
 
 static void
+check_docker(FILE *out)
+{
+	struct docker *docker;
+	struct err err;
+
+	if (docker_open(&docker, &err) < 0) {
+		line(out, "runtime docker", false, err.text);
+		return;
+	}
+	line(out, "runtime docker", true, docker->version);
+	docker_close(docker);
+}
+
+static void
 check_cores(FILE *out)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -45,8 +60,10 @@ bool
 run_doctor(const char *bin, FILE *out, struct err *err)
 {
 	struct backends backends;
-	bool netns = check_netns(out), links;
+	bool netns, links;
 
+	check_docker(out); /* as the user we are, ahead of any user namespace */
+	netns = check_netns(out);
 	if (backends_ask(bin, &backends, err) < 0) {
 		line(out, "link", false, err->text);
 		return false;

@@ -11,7 +11,8 @@
 #include "base/clock.h"
 
 struct entry_keys {
-	const struct conf_node *probe, *command, *vary, *set, *exclude, *profiles, *families;
+	const struct conf_node *probe, *command, *image, *vary, *set, *exclude, *profiles,
+		*families;
 	const struct conf_node *samples, *expect;
 	struct conf_number deadline;
 };
@@ -22,6 +23,7 @@ struct entry_keys {
 static const struct conf_key entry_table[] = {
 	{"probe",    CONF_WORD,     KEY(probe),    true,  0, 0},
 	{"command",  CONF_WORD,     KEY(command),  false, 0, 0},
+	{"image",    CONF_WORD,     KEY(image),    false, 0, 0},
 	{"vary",     CONF_MAPPING,  KEY(vary),     false, 0, 0},
 	{"set",      CONF_MAPPING,  KEY(set),      false, 0, 0},
 	{"exclude",  CONF_MAPS,     KEY(exclude),  false, 1, ENTRY_ITEMS_MAX},
@@ -33,6 +35,13 @@ static const struct conf_key entry_table[] = {
 	{0},
 };
 /* clang-format on */
+
+static const struct conf_elsewhere elsewhere[] = {
+	{"awake", "of a cell stands under its 'set' or 'vary'"},
+	{"repeats", "is one for the whole file"},
+	{"seed", "is one for the whole file"},
+	{0},
+};
 
 static int
 unknown_probe(struct reading *reading, const struct conf_node *node)
@@ -47,13 +56,39 @@ unknown_probe(struct reading *reading, const struct conf_node *node)
 	return conf_place(&reading->doc, node, reading->err);
 }
 
+static bool
+is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+/* The name of a program, as whoever starts it will look it up. */
+static bool
+is_in_path(const char *name)
+{
+	const char *at = getenv("PATH");
+	bool found = false;
+
+	while (at && *at && !found) {
+		size_t len = strcspn(at, ":");
+		char *path = len ? alloc_printf("%.*s/%s", (int)len, at, name)
+				 : alloc_text(name); /* an empty entry is the present folder */
+
+		found = is_program(path);
+		free(path);
+		at += len + (at[len] == ':');
+	}
+	return found;
+}
+
 /* A name is looked up in PATH when it is started; a path is taken from the matrix's folder, so
  * that it means the same from wherever the runner is called. */
 static int
 read_command(struct reading *reading, const struct conf_node *node, struct entry *entry)
 {
 	const char *slash = strrchr(reading->doc.file, '/');
-	struct stat st;
 
 	if (!strchr(node->text, '/') || *node->text == '/' || !slash)
 		entry->command = alloc_text(node->text);
@@ -61,22 +96,46 @@ read_command(struct reading *reading, const struct conf_node *node, struct entry
 		entry->command = alloc_printf("%.*s/%s", (int)(slash - reading->doc.file),
 			reading->doc.file, node->text);
 	if (!strchr(node->text, '/'))
-		return 0;
-	if (stat(entry->command, &st) == 0 && S_ISREG(st.st_mode) &&
-		access(entry->command, X_OK) == 0)
+		return is_in_path(node->text) ? 0
+					      : conf_error(&reading->doc, node, reading->err,
+							"command '%s' is not in PATH; a file "
+							"beside the matrix is './%s'",
+							node->text, node->text);
+	if (is_program(entry->command))
 		return 0;
 	return conf_error(&reading->doc, node, reading->err,
 		"command '%s' is not an executable file", entry->command);
 }
 
-/* A command that describes itself is checked like our own probes, one that does not is not. */
+/* It stands on the engine's command line: anything else could be taken for an option there. */
+static int
+read_image(struct reading *reading, const struct conf_node *node, struct entry *entry)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-/:@";
+
+	if (*node->text == '-' || node->text[strspn(node->text, letters)])
+		return conf_error(&reading->doc, node, reading->err,
+			"'%s' is not an image: expected NAME[:TAG] or NAME@DIGEST", node->text);
+	entry->image = node->text;
+	return 0;
+}
+
+static int
+ask_it(const struct entry *entry, struct probe_desc *desc)
+{
+	return entry->command ? catalogue_ask(entry->command, entry->probe, desc, NULL)
+			      : catalogue_ask_image(entry->image, entry->probe, desc, NULL);
+}
+
+/* What describes itself is checked like our own probes, what does not (or is not here) is not.
+ */
 static void
-ask_command(struct reading *reading, struct entry *entry)
+ask_description(struct reading *reading, struct entry *entry)
 {
 	struct probe_desc own = {0};
 
-	if (!reading->catalogue->ask_commands ||
-		catalogue_ask(entry->command, entry->probe, &own, NULL) < 0) {
+	if (!reading->catalogue->ask_commands || ask_it(entry, &own) < 0) {
 		probe_desc_free(&own);
 		return;
 	}
@@ -89,10 +148,12 @@ static int
 read_probe(struct reading *reading, const struct entry_keys *keys, struct entry *entry)
 {
 	entry->probe = keys->probe->text;
-	if (keys->command) {
-		if (read_command(reading, keys->command, entry) < 0)
-			return -1;
-		ask_command(reading, entry);
+	if (keys->command && read_command(reading, keys->command, entry) < 0)
+		return -1;
+	if (keys->image && read_image(reading, keys->image, entry) < 0)
+		return -1;
+	if (keys->command || keys->image) {
+		ask_description(reading, entry);
 		return matrix_check_name(reading, keys->probe, "probe");
 	}
 	entry->desc = catalogue_find(reading->catalogue, entry->probe);
@@ -182,7 +243,8 @@ entry_read(struct reading *reading, const struct conf_node *node, struct entry *
 	struct entry_keys keys = {0};
 
 	*entry = (struct entry){.at = node};
-	if (conf_fill(&reading->doc, node, entry_table, &keys, reading->err) < 0)
+	if (conf_check_elsewhere(&reading->doc, node, elsewhere, reading->err) < 0 ||
+		conf_fill(&reading->doc, node, entry_table, &keys, reading->err) < 0)
 		return -1;
 	entry->exclude = keys.exclude;
 	entry->expect = keys.expect;

@@ -39,8 +39,10 @@ struct axis {
 struct entry {
 	const struct conf_node *at;
 	const char *probe;
-	char *command;          /* to be executed as it stands; owned; NULL: our own probe */
-	struct probe_desc *own; /* what the command says of itself; owned; NULL: nothing */
+	char *command;     /* to be executed as it stands; owned; NULL: our own probe */
+	const char *image; /* NULL: none */
+	struct probe_desc
+		*own; /* what the command or image says of itself; owned; NULL: nothing */
 	const struct probe_desc
 		*desc;     /* of our probe, or `own`; NULL: unknown, nothing is checked */
 	struct axis *axes; /* in the file's order */

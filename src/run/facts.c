@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "run/docker.h"
 
 #define BINARY_MAX ((size_t)256 << 20)
 
@@ -157,10 +158,49 @@ command_line(const char *const argv[])
 	return value ? value : json_null();
 }
 
-json_t *
-facts_collect(const char *bin, const struct catalogue *catalogue, const struct matrix *matrix)
+/* What `make images` wrote into an image's label goes into `facts`; the rest into the entry. */
+static json_t *
+image_facts(const struct image *image, json_t *facts)
 {
-	const char *const git[] = {"git", "-C", bin, "describe", "--always", "--dirty",
+	json_t *label = json_loads(image->facts, 0, NULL);
+	static const char *const kinds[] = {"binaries", "libraries"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		json_object_update(
+			json_object_get(facts, kinds[i]), json_object_get(label, kinds[i]));
+	if (json_object_get(label, "compiler"))
+		json_object_set(facts, "compiler", json_object_get(label, "compiler"));
+	json_decref(label);
+	return json_pack("{s:s, s:s}", "name", image->name, "id", image->id);
+}
+
+/* Ours and those of `image:` cells. */
+static json_t *
+images_facts(const struct docker *docker, const struct matrix *matrix, json_t *facts)
+{
+	json_t *images = json_object();
+
+	json_object_set_new(images, "probes", image_facts(&docker->images.probes, facts));
+	json_object_set_new(images, "link", image_facts(&docker->images.link, facts));
+	for (size_t i = 0; i < matrix->cell_count; i++) {
+		const char *name = matrix->cells[i].image;
+		struct image image;
+
+		if (!name || json_object_get(images, name) ||
+			image_find(name, &image, NULL) < 0)
+			continue;
+		json_object_set_new(images, name,
+			json_pack("{s:s, s:s}", "name", image.name, "id", image.id));
+		image_free(&image);
+	}
+	return images;
+}
+
+json_t *
+facts_collect(const struct runtime *runtime, const struct catalogue *catalogue,
+	const struct matrix *matrix)
+{
+	const char *const git[] = {"git", "-C", runtime->bin, "describe", "--always", "--dirty",
 		"--abbrev=40", "--exclude=*", NULL};
 	const char *const tc[] = {"tc", "-V", NULL};
 	struct utsname host = {0};
@@ -181,6 +221,11 @@ facts_collect(const char *bin, const struct catalogue *catalogue, const struct m
 	json_object_set_new(facts, "tc", command_line(tc));
 	json_object_set_new(facts, "compiler", json_string(__VERSION__));
 	json_object_set_new(facts, "libraries", libraries);
-	json_object_set_new(facts, "binaries", binary_facts(bin, catalogue, matrix));
+	json_object_set_new(facts, "binaries", binary_facts(runtime->bin, catalogue, matrix));
+	if (runtime->docker) {
+		json_object_set_new(facts, "engine", json_string(runtime->docker->version));
+		json_object_set_new(
+			facts, "images", images_facts(runtime->docker, matrix, facts));
+	}
 	return facts;
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "run/awake.h"
 #include "run/rundir.h"
 
 static json_t *
@@ -108,12 +109,13 @@ build(const struct manifest_facts *facts, const char *end, bool complete)
 	for (size_t i = 0; i < matrix->profile_count; i++)
 		json_array_append_new(profiles, profile_json(&matrix->profiles[i]));
 	return json_pack("{s:i, s:s, s:{s:s, s:s, s:s}, s:o, s:I, s:I, s:s, s:s, s:I, s:s, "
-			 "s:s?, s:b, s:o, s:o, s:O}",
+			 "s:{s:s, s:s}, s:s?, s:b, s:o, s:o, s:O}",
 		"schema", 1, "run", rundir_name(facts->dir), "matrix", "name", matrix->name,
 		"file", matrix->file, "text", matrix->text, "profiles", profiles, "seed",
 		(json_int_t)matrix->seed, "repeats", (json_int_t)matrix->repeats, "runtime",
 		facts->runtime, "link", facts->link, "jobs", (json_int_t)facts->schedule->jobs,
-		"start", facts->start, "end", end, "complete", complete, "cells",
+		"start", facts->start, "awake", "asked", awake_setting_name(matrix->awake),
+		"done", facts->awake, "end", end, "complete", complete, "cells",
 		manifest_cells(matrix, facts->schedule->jobs), "order", order_json(facts),
 		"system", facts->system);
 }

@@ -13,6 +13,7 @@ struct manifest_facts {
 	const struct matrix *matrix;
 	const struct schedule *schedule;
 	const char *runtime, *link; /* names; link is "none" when no cell has one */
+	const char *awake;          /* what kept cores awake in cells that want it, or "off" */
 	json_t *system;             /* from facts_collect(); borrowed */
 	char start[32];
 };

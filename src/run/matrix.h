@@ -14,6 +14,9 @@
 #define MATRIX_SEED 1    /* when the file says none */
 #define MATRIX_REPEATS 5 /* the same */
 
+/* Are the cores to be kept out of idle while a cell runs? See run/awake.h. */
+enum awake_setting { AWAKE_AUTO, AWAKE_ON, AWAKE_OFF };
+
 struct setting {
 	char *name;
 	char *value;
@@ -44,13 +47,17 @@ struct expectation {
 struct cell {
 	char *id;      /* PROBE/VARIANT/PROFILE/FAMILY */
 	char *probe;   /* name in the catalogue, or of the `command:` cell */
-	char *command; /* a program that keeps the process contract; NULL: our own probe */
-	char *variant; /* k=v;k=v sorted by key; "default" when nothing is set */
+	char *command; /* a program that keeps the process contract, where there are processes
+			*/
+	char *image; /* … and an image, where there are containers; neither: our own probe */
+	char *loopback; /* the probe's reason why it is skipped at a linked profile; or NULL */
+	char *variant;  /* k=v;k=v sorted by key; "default" when nothing is set */
 	struct settings options;
 	const struct profile *profile; /* owned by the matrix */
 	int family;                    /* 4 or 6 */
 	int64_t samples;               /* a repeat */
 	int64_t deadline_ns;           /* for one repeat */
+	enum awake_setting awake;      /* AWAKE_AUTO: as the matrix says */
 	const struct expectation *const
 		*expects; /* those that apply; array owned, items the matrix's */
 	size_t expect_count;
@@ -62,6 +69,7 @@ struct matrix {
 	char *text; /* the file's bytes, for the manifest */
 	int64_t seed;
 	int64_t repeats;
+	enum awake_setting awake;
 	struct profile *profiles; /* in the file's order */
 	size_t profile_count;
 	struct expectation *expects;
@@ -91,7 +99,8 @@ void matrix_free(struct matrix *matrix);
 int64_t cell_deadline_ns(const struct profile *profile, int64_t samples);
 
 /* About how long one repeat takes, for --dry-run: 0.15 s for namespaces and link, and 4 RTTs a
- * sample (50 us more for each: the processes' own time). */
+ * sample (50 us more for each: the processes' own time). Where the option `workers` is set, so
+ * many samples share their RTTs. */
 int64_t cell_estimate_ns(const struct cell *cell);
 
 /* Keep the cells whose id matches any of `select` (none: all) and none of `exclude`; fnmatch

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "run/awake.h"
 
 #define VARIANT_MAX 200 /* bytes; it becomes the name of a folder */
 
@@ -129,6 +130,17 @@ link_expects(const struct matrix *matrix, const struct entry *entry, struct cell
 	cell->expects = expects;
 }
 
+/* What the cell says of the cores; checked when it was read. */
+static enum awake_setting
+current_awake(const struct expansion *expansion)
+{
+	enum awake_setting setting = AWAKE_AUTO;
+
+	if (entry_axis(expansion->entry, AWAKE_OPTION))
+		awake_parse(current(expansion, AWAKE_OPTION), &setting);
+	return setting;
+}
+
 static void
 add_cell(const struct expansion *expansion, size_t profile, int family)
 {
@@ -139,10 +151,15 @@ add_cell(const struct expansion *expansion, size_t profile, int family)
 	*cell = (struct cell){
 		.probe = alloc_text(entry->probe),
 		.command = entry->command ? alloc_text(entry->command) : NULL,
+		.image = entry->image ? alloc_text(entry->image) : NULL,
+		.loopback = entry->desc && entry->desc->loopback
+				    ? alloc_text(entry->desc->loopback)
+				    : NULL,
 		.options = current_settings(expansion),
 		.profile = entry->profiles[profile],
 		.family = family,
 		.samples = entry->samples[profile],
+		.awake = current_awake(expansion),
 	};
 	cell->variant = variant_name(&cell->options);
 	cell->id = alloc_printf(
@@ -150,6 +167,50 @@ add_cell(const struct expansion *expansion, size_t profile, int family)
 	cell->deadline_ns = entry->deadline_ns ? entry->deadline_ns
 					       : cell_deadline_ns(cell->profile, cell->samples);
 	link_expects(matrix, entry, cell);
+}
+
+/* What only the probe knows: does it take these options together? */
+static int
+check_cell(const struct expansion *expansion, const struct cell *cell)
+{
+	const struct probe_desc *desc = expansion->entry->desc;
+	const struct settings *settings = &cell->options;
+	const char **options = alloc_zero(settings->count + 1, sizeof(*options));
+	size_t count = 0;
+	struct err reason;
+	int status;
+
+	for (size_t i = 0; i < settings->count; i++)
+		if (strcmp(settings->items[i].name, AWAKE_OPTION))
+			options[count++] = alloc_printf(
+				"%s=%s", settings->items[i].name, settings->items[i].value);
+	status = probe_desc_check_all(desc, cell->samples, options, &reason);
+	if (status < 0)
+		conf_error(&expansion->reading->doc, expansion->entry->at,
+			expansion->reading->err, "variant %s: %s", cell->variant, reason.text);
+	for (size_t i = 0; i < count; i++)
+		free((void *)(uintptr_t)options[i]);
+	free(options);
+	return status;
+}
+
+/* Once for each number of samples of the variant whose cells begin with number `first`. */
+static int
+check_variant(const struct expansion *expansion, size_t first)
+{
+	const struct matrix *matrix = expansion->reading->matrix;
+	int64_t checked = 0;
+
+	if (!expansion->entry->desc || !expansion->reading->catalogue->ask_commands)
+		return 0;
+	for (size_t i = first; i < matrix->cell_count; i++) {
+		const struct cell *cell = &matrix->cells[i];
+
+		if (cell->samples != checked && check_cell(expansion, cell) < 0)
+			return -1;
+		checked = cell->samples;
+	}
+	return 0;
 }
 
 static int
@@ -166,7 +227,7 @@ add_variant(const struct expansion *expansion)
 		return conf_error(&expansion->reading->doc, entry->at, expansion->reading->err,
 			"the options of a variant take more than %d bytes: %.60s...",
 			VARIANT_MAX, matrix->cells[first].variant);
-	return 0;
+	return check_variant(expansion, first);
 }
 
 /* What was written for a reason must have had an effect. (An exclude: always has: it is made of

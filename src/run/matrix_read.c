@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/file.h"
+#include "run/awake.h"
 
 #define NAME_MAX_BYTES 48
 #define REPEATS_MAX 1000
@@ -16,7 +17,7 @@
 
 struct matrix_keys {
 	struct conf_number schema, seed, repeats;
-	const struct conf_node *name, *profiles, *families, *samples, *cells;
+	const struct conf_node *name, *awake, *profiles, *families, *samples, *cells;
 };
 
 #define KEY(member) offsetof(struct matrix_keys, member)
@@ -27,6 +28,7 @@ static const struct conf_key matrix_table[] = {
 	{"name",     CONF_WORD,  KEY(name),     true,  0, 0},
 	{"seed",     CONF_COUNT, KEY(seed),     false, 0, INT64_MAX},
 	{"repeats",  CONF_COUNT, KEY(repeats),  false, 1, REPEATS_MAX},
+	{"awake",    CONF_WORD,  KEY(awake),    false, 0, 0},
 	{"profiles", CONF_WORDS, KEY(profiles), true,  1, ENTRY_ITEMS_MAX},
 	{"families", CONF_WORDS, KEY(families), false, 1, FAMILIES_MAX},
 	{"samples",  CONF_ANY,   KEY(samples),  false, 0, 0},
@@ -34,6 +36,17 @@ static const struct conf_key matrix_table[] = {
 	{0},
 };
 /* clang-format on */
+
+#define OF_A_PROFILE                                                                           \
+	"is of a profile: a matrix names profiles, and 'rttlink fates FILE' reads one"
+
+static const struct conf_elsewhere elsewhere[] = {
+	{"rtt", OF_A_PROFILE},
+	{"loss", OF_A_PROFILE},
+	{"up", OF_A_PROFILE},
+	{"loopback", OF_A_PROFILE},
+	{0},
+};
 
 int
 matrix_check_name(struct reading *reading, const struct conf_node *node, const char *what)
@@ -66,6 +79,7 @@ unknown_profile(struct reading *reading, const struct conf_node *node)
 	struct dirent **files = NULL;
 	int count = scandir(reading->profile_folder, &files, is_profile, alphasort);
 	const char **names;
+	struct err what;
 
 	if (count < 0) {
 		err_sys(reading->err, "profile '%s': read folder %s", node->text,
@@ -77,7 +91,8 @@ unknown_profile(struct reading *reading, const struct conf_node *node)
 		files[i]->d_name[strlen(files[i]->d_name) - strlen(SUFFIX)] = '\0';
 		names[i] = files[i]->d_name;
 	}
-	conf_unknown("profile", node->text, names, (size_t)count, reading->err);
+	conf_unknown("profile", node->text, names, (size_t)count, &what);
+	err_set(reading->err, "%s (in %s)", what.text, reading->profile_folder);
 	for (int i = 0; i < count; i++)
 		free(files[i]);
 	free(files);
@@ -140,19 +155,35 @@ read_samples(struct reading *reading, const struct conf_node *node)
 	return status;
 }
 
+static int
+read_awake(struct reading *reading, const struct conf_node *node)
+{
+	static const char *const words[] = {"auto", "on", "off"};
+
+	if (!node || awake_parse(node->text, &reading->matrix->awake) == 0)
+		return 0;
+	conf_unknown("setting of 'awake'", node->text, words, 3, reading->err);
+	return conf_value_error(&reading->doc, node, reading->err);
+}
+
 /* All but the cells. */
 static int
 read_top(struct reading *reading, struct matrix_keys *keys)
 {
 	struct matrix *matrix = reading->matrix;
 
-	if (conf_fill(&reading->doc, &reading->doc.root, matrix_table, keys, reading->err) < 0)
+	const struct conf_node *root = &reading->doc.root;
+
+	if (conf_check_elsewhere(&reading->doc, root, elsewhere, reading->err) < 0 ||
+		conf_fill(&reading->doc, root, matrix_table, keys, reading->err) < 0)
 		return -1;
 	if (matrix_check_name(reading, keys->name, "name") < 0)
 		return -1;
 	matrix->name = alloc_text(keys->name->text);
 	matrix->seed = keys->seed.value;
 	matrix->repeats = keys->repeats.value;
+	if (read_awake(reading, keys->awake) < 0)
+		return -1;
 	if (read_profiles(reading, keys->profiles) < 0)
 		return -1;
 	if (keys->families && families_read(reading, keys->families, reading->families,

@@ -39,9 +39,10 @@ outcome_text(const struct turn_state *turn, struct buf *out)
 		buf_printf(out, "info reason %s\n", turn->reason.text);
 	if (turn->off_target)
 		buf_puts(out, "info off_target yes\n");
-	buf_printf(out, "info runtime %s\n", plan->runtime->name);
-	buf_printf(out, "info link %s\n", turn_linked(turn) ? plan->link : "none");
+	buf_printf(out, "info runtime %s\n", plan->runtime->kind->name);
+	buf_printf(out, "info link %s\n", turn_linked(turn) ? plan->runtime->link : "none");
 	buf_printf(out, "info shared %s\n", plan->shared ? "yes" : "no");
+	buf_printf(out, "info awake %s\n", plan->awake);
 	buf_printf(out, "count duration_ns %" PRId64 "\n", clock_now() - turn->start_ns);
 	buf_printf(out, "count client_ns %" PRId64 "\n", turn->client_ns);
 	buf_printf(out, "count check_ns %" PRId64 "\n", turn->check_ns);
@@ -107,7 +108,8 @@ turn_write_lost(const struct turn_plan *plan, const char *reason, struct err *er
 	char *path = alloc_printf("%s/outcome.txt", folder);
 	char *text = alloc_printf(
 		"info status failed\ninfo reason %s\ninfo runtime %s\ninfo link %s\n", reason,
-		plan->runtime->name, plan->cell->profile->loopback ? "none" : plan->link);
+		plan->runtime->kind->name,
+		plan->cell->profile->loopback ? "none" : plan->runtime->link);
 	int status = file_mkdirs(folder, err);
 
 	if (status == 0)

@@ -49,6 +49,8 @@ struct pool {
 	size_t *again; /* turns to run again, a stack */
 	size_t again_count;
 	unsigned char *discarded; /* per turn: how many times it was thrown away */
+	struct awake awake;       /* as the turns that run now want it */
+	char awake_text[AWAKE_TEXT_SIZE];
 	bool broken;
 	struct err *err;
 };
@@ -57,6 +59,12 @@ static const struct cell *
 cell_of(const struct pool *pool, size_t turn)
 {
 	return &pool->setup->matrix->cells[pool->setup->schedule->turns[turn].cell];
+}
+
+static bool
+wants_awake(const struct pool *pool, size_t turn)
+{
+	return awake_wanted(pool->setup->matrix, cell_of(pool, turn), pool->setup->awake);
 }
 
 static struct turn_plan
@@ -68,15 +76,16 @@ plan_of(const struct pool *pool, size_t turn)
 		.cell = cell,
 		.repeat = setup->schedule->turns[turn].repeat,
 		.runtime = setup->runtime,
-		.link = setup->link,
-		.bin = setup->bin,
 		.dir = setup->dir,
+		.awake = wants_awake(pool, turn) ? pool->awake_text : "off",
 		.shared = schedule_shares(cell, setup->schedule->jobs),
 	};
 	struct rng rng;
 
+	/* By the profile, not by the cell: a repeat of every cell on it meets the same losses.
+	 */
 	rng_seed(&rng, (uint64_t)setup->matrix->seed,
-		rng_hash(cell->id) + (uint64_t)plan.repeat);
+		rng_hash(cell->profile->name) + (uint64_t)plan.repeat);
 	plan.link_seed = (int64_t)(rng_next(&rng) >> 1); /* our numbers are signed */
 	return plan;
 }
@@ -184,14 +193,18 @@ note_broken(struct pool *pool, const struct worker *worker)
 static bool
 discard(struct pool *pool, size_t turn, const struct turn_outcome *outcome)
 {
-	char *folder, *aside;
+	char *folder, *aside = NULL;
 	bool moved;
 
 	if (!outcome->off_target || pool->discarded[turn] == DISCARDS_MAX)
 		return false;
 	folder = folder_of(pool, turn);
-	aside = alloc_printf("%s.discarded-%d", folder, ++pool->discarded[turn]);
-	moved = rename(folder, aside) == 0;
+	do { /* what an earlier part of a resumed run put aside counts, too */
+		free(aside);
+		aside = alloc_printf("%s.discarded-%d", folder, ++pool->discarded[turn]);
+		moved = rename(folder, aside) == 0;
+	} while (!moved && (errno == ENOTEMPTY || errno == EEXIST) &&
+		 pool->discarded[turn] < DISCARDS_MAX);
 	if (moved) {
 		pool->again[pool->again_count++] = turn;
 		progress_note(pool->progress, "again: %s #%" PRId64 ": %s",
@@ -239,7 +252,8 @@ finish_worker(struct pool *pool, struct worker *worker)
 static int
 wait_workers(struct pool *pool, int64_t limit_ns)
 {
-	struct timespec timeout = {limit_ns / NS_PER_S, limit_ns % NS_PER_S};
+	int64_t left_ns = limit_ns > 0 ? limit_ns : 0;
+	struct timespec timeout = {left_ns / NS_PER_S, left_ns % NS_PER_S};
 	struct worker *waited[WORKERS_MAX];
 	struct pollfd fds[WORKERS_MAX];
 	nfds_t count = 0;
@@ -308,6 +322,8 @@ may_start(const struct pool *pool, size_t turn)
 		if (pool->workers[i].pid &&
 			!schedule_shares(cell_of(pool, pool->workers[i].turn), jobs))
 			return false;
+	if (wants_awake(pool, turn) != pool->awake.held)
+		return false;
 	return schedule_shares(cell_of(pool, turn), jobs) && pool->running < (size_t)jobs &&
 	       pool->running < WORKERS_MAX;
 }
@@ -324,6 +340,16 @@ has_outcome(const struct pool *pool, size_t turn)
 	return has;
 }
 
+/* All that run now want the same, see may_start(). */
+static int
+set_awake(struct pool *pool, size_t turn)
+{
+	if (wants_awake(pool, turn))
+		return awake_begin(&pool->awake, pool->setup->awake, pool->err);
+	awake_end(&pool->awake);
+	return 0;
+}
+
 /* Start what may start. */
 static int
 start_turns(struct pool *pool)
@@ -337,7 +363,7 @@ start_turns(struct pool *pool)
 			pool->next++;
 		if (has_outcome(pool, turn))
 			pool->progress->done++;
-		else if (start_worker(pool, turn) < 0)
+		else if (set_awake(pool, turn) < 0 || start_worker(pool, turn) < 0)
 			return -1;
 	}
 	return 0;
@@ -376,6 +402,7 @@ pool_run(const struct pool_setup *setup, struct progress *progress, struct err *
 	};
 	int64_t start_ns = clock_now();
 
+	awake_text(setup->awake, pool.awake_text);
 	while (!child_stop_asked() && !pool.broken) {
 		if (start_turns(&pool) < 0)
 			pool.broken = true;
@@ -386,6 +413,7 @@ pool_run(const struct pool_setup *setup, struct progress *progress, struct err *
 			pool.broken = true;
 	}
 	stop_workers(&pool);
+	awake_end(&pool.awake);
 	progress_end(progress);
 	free(pool.discarded);
 	free(pool.again);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "run/awake.h"
 #include "run/matrix.h"
 #include "run/progress.h"
 #include "run/runtime.h"
@@ -15,9 +16,8 @@ struct pool_setup {
 	const struct matrix *matrix;
 	const struct schedule *schedule;
 	const struct runtime *runtime;
-	const char *link; /* backend of linked cells */
-	const char *bin;
 	const char *dir;
+	enum awake_means awake;
 };
 
 enum pool_end {

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "run/awake.h"
 
 /* A pattern that matches `text` and nothing else. */
 static char *
@@ -44,13 +45,15 @@ take_cells(const json_t *cells, struct resume *resume)
 static int
 take(json_t *root, struct resume *resume)
 {
-	const char *file, *runtime, *link, *start;
+	const char *file, *runtime, *link, *start, *awake = "off"; /* as it was before */
 	json_int_t seed, repeats, jobs;
 	json_t *cells;
 
-	if (json_unpack(root, "{s:{s:s}, s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "matrix", "file",
-		    &file, "runtime", &runtime, "link", &link, "start", &start, "seed", &seed,
-		    "repeats", &repeats, "jobs", &jobs, "cells", &cells) < 0)
+	if (json_unpack(root, "{s:{s:s}, s:s, s:s, s:s, s:I, s:I, s:I, s:o, s?{s:s}}", "matrix",
+		    "file", &file, "runtime", &runtime, "link", &link, "start", &start, "seed",
+		    &seed, "repeats", &repeats, "jobs", &jobs, "cells", &cells, "awake",
+		    "asked", &awake) < 0 ||
+		awake_parse(awake, &resume->awake) < 0)
 		return -1;
 	resume->file = alloc_text(file);
 	resume->runtime = alloc_text(runtime);
@@ -89,6 +92,7 @@ resume_apply(const struct resume *resume, struct matrix *matrix, struct err *err
 {
 	matrix->seed = resume->seed;
 	matrix->repeats = resume->repeats;
+	matrix->awake = resume->awake;
 	free(matrix->file);
 	matrix->file = alloc_text(resume->file);
 	return matrix_select(matrix, (const char *const *)resume->patterns,

@@ -13,6 +13,7 @@ struct resume {
 	char *file;           /* the matrix file it was copied from */
 	char *runtime, *link; /* link is "none" when no cell has one */
 	char *start;          /* when the run began */
+	enum awake_setting awake;
 	int64_t seed, repeats, jobs;
 	char **patterns; /* of the cells that were selected, for matrix_select() */
 	size_t pattern_count;

@@ -11,10 +11,13 @@
 
 #include "base/alloc.h"
 #include "base/units.h"
+#include "run/awake.h"
 #include "run/backends.h"
 #include "run/child.h"
+#include "run/docker.h"
 #include "run/facts.h"
 #include "run/manifest.h"
+#include "run/mark.h"
 #include "run/pool.h"
 #include "run/rundir.h"
 
@@ -72,6 +75,9 @@ apply_options(const struct run_options *options, struct matrix *matrix, struct e
 {
 	if (options->repeats)
 		matrix->repeats = options->repeats;
+	if (options->awake && awake_parse(options->awake, &matrix->awake) < 0)
+		return err_set(err, "option '--awake': '%s' is not one of auto, on, off",
+			options->awake);
 	if (options->seed && units_parse_count(options->seed, &matrix->seed, err) < 0)
 		return err_prefix(err, "option '--seed'");
 	if (matrix_select(matrix, options->select.values, options->select.count,
@@ -86,6 +92,33 @@ apply_options(const struct run_options *options, struct matrix *matrix, struct e
 	return 0;
 }
 
+/* What would have to be another run is not left unsaid. */
+static int
+check_resume(const struct run_options *options, struct err *err)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} rows[] = {
+		{"runtime", options->runtime && strcmp(options->runtime, "auto") != 0},
+		{"link", options->link && strcmp(options->link, "auto") != 0},
+		{"awake", options->awake != NULL},
+		{"select", options->select.count > 0},
+		{"exclude", options->exclude.count > 0},
+		{"repeats", options->repeats > 0},
+		{"seed", options->seed != NULL},
+		{"jobs", options->jobs > 0},
+		{"shard", options->shard != NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].given)
+			return err_set(err,
+				"option '--%s': with '--resume' a run goes on as it was begun",
+				rows[i].name);
+	return 0;
+}
+
 enum exit_status
 run_load(const char *file, const struct run_options *options, struct run_input *input,
 	struct err *err)
@@ -97,7 +130,8 @@ run_load(const char *file, const struct run_options *options, struct run_input *
 	if (!input->bin || catalogue_load(input->bin, &input->catalogue, err) < 0)
 		return EXIT_MACHINE;
 	if (options->resume) {
-		if (resume_read(options->resume, &input->resume, err) < 0)
+		if (check_resume(options, err) < 0 ||
+			resume_read(options->resume, &input->resume, err) < 0)
 			return EXIT_BAD_INPUT;
 		file = input->resume.matrix;
 	}
@@ -128,19 +162,30 @@ run_default_jobs(void)
 	return cores < 2 ? 2 : cores > 8 ? 16 : 2 * cores;
 }
 
+/* To start containers takes a core, and loops that keep cores awake take all that is left:
+ * fewer side by side, or they disturb what is measured. */
 static int64_t
-jobs_of(const struct run_options *options)
+jobs_of(const struct matrix *matrix, const struct run_options *options,
+	const struct runtime_kind *kind)
 {
-	return options->jobs ? options->jobs : run_default_jobs();
+	int64_t jobs = run_default_jobs();
+
+	if (options->jobs)
+		return options->jobs;
+	if (awake_find() == AWAKE_BY_LOOPS && awake_needed(matrix, AWAKE_BY_LOOPS))
+		jobs /= 2;
+	return kind == &runtime_docker ? (jobs + 4) / 8 : jobs;
 }
 
 int64_t
-run_estimate_ns(const struct run_input *input, const struct run_options *options)
+run_estimate_ns(const struct run_input *input, const struct run_options *options,
+	const struct runtime_kind *kind)
 {
 	struct schedule schedule;
 	int64_t estimate;
 
-	schedule_make(&input->matrix, jobs_of(options), &schedule);
+	schedule_make(&input->matrix, jobs_of(&input->matrix, options, kind), &schedule);
+	schedule.turn_ns = kind->turn_ns;
 	estimate = schedule_estimate_ns(&schedule, &input->matrix, 0);
 	schedule_free(&schedule);
 	return estimate;
@@ -155,34 +200,61 @@ has_links(const struct matrix *matrix)
 	return false;
 }
 
-/* Choose runtime and link, saying which and why; false with the reason when it cannot be. */
-static bool
-choose(const struct run_input *input, const struct run_options *options,
-	struct progress *progress, struct pool_setup *setup, struct err *err)
+/* The first profile with something that only our emulator can do, or NULL. */
+static const struct profile *
+emulated_profile(const struct matrix *matrix)
 {
-	bool linked = has_links(&input->matrix);
+	for (size_t i = 0; i < matrix->cell_count; i++)
+		if (profile_emulator_key(matrix->cells[i].profile))
+			return matrix->cells[i].profile;
+	return NULL;
+}
+
+/* Choose the link's backend, saying which and why; false with the reason when it cannot be. */
+static bool
+choose_link(const struct run_input *input, const struct run_options *options,
+	struct progress *progress, struct runtime *runtime, struct err *err)
+{
+	const struct profile *emulated = emulated_profile(&input->matrix);
+	const char *name = options->link;
 	struct backends backends;
 	struct err why;
 
-	setup->runtime = runtime_choose(options->runtime, &why, err);
-	if (!setup->runtime)
+	if (!has_links(&input->matrix) || !runtime->kind->links)
+		return true;
+	if (emulated && !strcmp(name, "auto")) {
+		name = "tun";
+		progress_note(progress, "profile %s has '%s', which only the backend tun does",
+			emulated->name, profile_emulator_key(emulated));
+	}
+	if (runtime->kind->ask(runtime, name, &backends, err) < 0)
+		return false;
+	runtime->link = backends_choose(&backends, name, &why, err);
+	if (runtime->link)
+		progress_note(progress, "%s", why.text);
+	return runtime->link != NULL;
+}
+
+/* Choose runtime and link. False with the reason when it cannot be. */
+static bool
+choose(const struct run_input *input, const struct run_options *options,
+	struct progress *progress, struct runtime *runtime, struct err *err)
+{
+	struct err why;
+
+	if (runtime_choose(options->runtime, &input->matrix, input->bin, runtime, &why, err) <
+		0)
 		return false;
 	progress_note(progress, "%s", why.text);
-	setup->link = "none";
-	if (!linked || !setup->runtime->links) {
-		if (linked && !strcmp(options->runtime, "auto")) {
-			err_set(err, "%s. Or measure the loopback cells only: --runtime host",
-				why.text);
-			return false;
-		}
-		return true;
-	}
-	if (backends_ask(input->bin, &backends, err) < 0)
+	if (has_links(&input->matrix) && !runtime->kind->links &&
+		!strcmp(options->runtime, "auto")) {
+		err_set(err, "%s. Or measure the loopback cells only: --runtime host",
+			why.text);
 		return false;
-	setup->link = backends_choose(&backends, options->link, &why, err);
-	if (setup->link)
-		progress_note(progress, "%s", why.text);
-	return setup->link != NULL;
+	}
+	if (runtime->docker && docker_guard(runtime->docker, err) < 0)
+		return false;
+	return choose_link(input, options, progress, runtime, err);
 }
 
 static enum exit_status
@@ -196,14 +268,18 @@ exit_of(enum pool_end end, const struct progress *progress, const char *dir, str
 					 : EXIT_CELL_FAILED;
 }
 
-/* A new run directory, or the one to go on in; NULL with the reason. */
+/* A new run directory, or the one to go on in, ours until `*lock` is closed; NULL with the
+ * reason. */
 static char *
 open_rundir(struct run_input *input, const struct run_options *options,
-	struct manifest_facts *facts, struct err *err)
+	struct manifest_facts *facts, int *lock, struct err *err)
 {
 	char *dir;
 
 	if (options->resume) {
+		*lock = rundir_lock(options->resume, err);
+		if (*lock < 0)
+			return NULL;
 		facts->dir = dir = alloc_text(options->resume);
 		snprintf(facts->start, sizeof(facts->start), "%s", input->resume.start);
 		return dir;
@@ -213,7 +289,8 @@ open_rundir(struct run_input *input, const struct run_options *options,
 		return NULL;
 	facts->dir = dir;
 	facts_time(facts->start);
-	if (rundir_set_latest(options->output, dir, err) == 0)
+	*lock = rundir_lock(dir, err);
+	if (*lock >= 0 && rundir_set_latest(options->output, dir, err) == 0)
 		return dir;
 	free(dir);
 	return NULL;
@@ -227,15 +304,20 @@ run_in(struct run_input *input, const struct run_options *options, struct pool_s
 	struct manifest_facts facts = {
 		.matrix = &input->matrix,
 		.schedule = setup->schedule,
-		.runtime = setup->runtime->name,
-		.link = setup->link,
-		.system = facts_collect(input->bin, &input->catalogue, &input->matrix),
+		.runtime = setup->runtime->kind->name,
+		.link = setup->runtime->link,
+		.system = facts_collect(setup->runtime, &input->catalogue, &input->matrix),
 	};
 	enum exit_status status = EXIT_CELL_FAILED;
-	char end[FACTS_TIME_SIZE], *made = open_rundir(input, options, &facts, err);
+	char awake[AWAKE_TEXT_SIZE] = "off";
+	char end[FACTS_TIME_SIZE], *made;
 	enum pool_end pool_end;
+	int lock = -1;
 
-	*dir = made;
+	if (awake_needed(&input->matrix, setup->awake))
+		awake_text(setup->awake, awake);
+	facts.awake = awake;
+	*dir = made = open_rundir(input, options, &facts, &lock, err);
 	if (!made)
 		goto out;
 	setup->dir = made;
@@ -249,6 +331,8 @@ run_in(struct run_input *input, const struct run_options *options, struct pool_s
 		manifest_write(&facts, end, pool_end == POOL_DONE, err) < 0)
 		status = EXIT_CELL_FAILED;
 out:
+	if (lock >= 0)
+		close(lock);
 	json_decref(facts.system);
 	return status;
 }
@@ -257,16 +341,16 @@ enum exit_status
 run_execute(
 	struct run_input *input, const struct run_options *options, char **dir, struct err *err)
 {
+	struct run_options as_before = *options;
 	struct schedule schedule;
+	struct runtime runtime = {0};
 	struct pool_setup setup = {
 		.matrix = &input->matrix,
 		.schedule = &schedule,
-		.bin = input->bin,
+		.runtime = &runtime,
 	};
 	enum exit_status status = EXIT_MACHINE;
 	struct progress progress;
-
-	struct run_options as_before = *options;
 
 	*dir = NULL;
 	if (options->resume) { /* the rest over the same link, in the same order */
@@ -276,20 +360,25 @@ run_execute(
 			as_before.link = input->resume.link;
 		options = &as_before;
 	}
-	schedule_make(&input->matrix, jobs_of(options), &schedule);
-	progress_start(&progress, schedule.count, options->quiet);
+	progress_start(&progress, input->matrix.cell_count * (size_t)input->matrix.repeats,
+		options->quiet);
 	child_catch_stop();
-	run_mark();
-	if (choose(input, options, &progress, &setup, err)) {
+	mark_set();
+	if (choose(input, options, &progress, &runtime, err)) {
 		char about[UNITS_TEXT_SIZE];
 
+		setup.awake = awake_find();
+		schedule_make(&input->matrix, jobs_of(&input->matrix, options, runtime.kind),
+			&schedule);
+		schedule.turn_ns = runtime.kind->turn_ns;
 		units_format_short(schedule_estimate_ns(&schedule, &input->matrix, 0), about);
 		progress_note(&progress,
 			"%zu cells x %d repeats, up to %d side by side, about %s",
 			input->matrix.cell_count, (int)input->matrix.repeats,
 			(int)schedule.jobs, about);
 		status = run_in(input, options, &setup, &progress, dir, err);
+		schedule_free(&schedule);
 	}
-	schedule_free(&schedule);
+	runtime_free(&runtime);
 	return status;
 }

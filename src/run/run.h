@@ -25,6 +25,7 @@ enum exit_status {
 struct run_options {
 	const char *output; /* folder that run directories are made in */
 	const char *runtime, *link;
+	const char *awake; /* NULL: as the matrix says */
 	struct opt_list select, exclude;
 	int64_t repeats;    /* 0: as the matrix says */
 	const char *seed;   /* NULL: as the matrix says */
@@ -57,19 +58,19 @@ enum exit_status run_execute(struct run_input *input, const struct run_options *
 /* How many waiting cells run side by side when nobody says. */
 int64_t run_default_jobs(void);
 
-/* About how long the run takes. */
-int64_t run_estimate_ns(const struct run_input *input, const struct run_options *options);
+struct runtime_kind;
+
+/* About how long the run takes in that runtime. */
+int64_t run_estimate_ns(const struct run_input *input, const struct run_options *options,
+	const struct runtime_kind *kind);
 
 /* Print what this machine can do for every runtime and link, and what mends what it cannot.
  * True when the main job can run; else the reason in `err`. May enter a user namespace. */
 bool run_doctor(const char *bin, FILE *out, struct err *err);
 
-/* Remove what killed runs left: processes that carry our mark and whose runner is dead, and
- * half-written files below `output`. Says on `out` what it removed. */
+/* Remove what killed runs left: processes, containers and volumes that carry our mark and whose
+ * runner is dead, and half-written files below `output`. Says on `out` what it removed. */
 int run_clean(const char *output, FILE *out, struct err *err);
-
-/* Mark this process and all it starts as belonging to a run, for run_clean(). */
-void run_mark(void);
 
 /* The folder of this very program, where our other binaries lie; free() it. NULL on failure. */
 char *run_own_folder(struct err *err);

@@ -2,10 +2,12 @@
 #include "run/rundir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -49,12 +51,26 @@ make_unique(const char *output, const char *matrix, struct err *err)
 	return NULL;
 }
 
+/* Beside its profile. All profiles come from one folder, so what two name alike is one file. */
 static int
-copy_profile(const char *folder, struct profile *profile, struct err *err)
+copy_trace(const char *folder, const struct profile *profile, struct err *err)
 {
+	char *path = alloc_printf("%s/%s", folder, profile->trace_name);
+	int status;
+
+	status = file_write(path, profile->trace_text, strlen(profile->trace_text), err);
+	free(path);
+	return status;
+}
+
+static int
+copy_profile(const char *folder, struct matrix *matrix, size_t which, struct err *err)
+{
+	struct profile *profile = &matrix->profiles[which];
 	char *path = alloc_printf("%s/%s.yaml", folder, profile->name);
 
-	if (file_write(path, profile->text, strlen(profile->text), err) < 0) {
+	if (file_write(path, profile->text, strlen(profile->text), err) < 0 ||
+		(profile->trace && copy_trace(folder, profile, err) < 0)) {
 		free(path);
 		return -1;
 	}
@@ -63,17 +79,22 @@ copy_profile(const char *folder, struct profile *profile, struct err *err)
 	return 0;
 }
 
+/* The inputs as they are now, and a folder for the records. */
 static int
-copy_inputs(const char *dir, struct matrix *matrix, struct err *err)
+prepare(const char *dir, struct matrix *matrix, struct err *err)
 {
 	char *path = alloc_printf("%s/matrix.yaml", dir);
 	char *folder = alloc_printf("%s/netem", dir);
+	char *cells = alloc_printf("%s/cells", dir);
 	int status = file_write(path, matrix->text, strlen(matrix->text), err);
 
 	if (status == 0)
 		status = file_mkdirs(folder, err);
+	if (status == 0)
+		status = file_mkdirs(cells, err);
 	for (size_t i = 0; status == 0 && i < matrix->profile_count; i++)
-		status = copy_profile(folder, &matrix->profiles[i], err);
+		status = copy_profile(folder, matrix, i, err);
+	free(cells);
 	free(folder);
 	free(path);
 	return status;
@@ -93,11 +114,28 @@ rundir_create(const char *output, struct matrix *matrix, struct err *err)
 	}
 	dir = make_unique(absolute, matrix->name, err);
 	free(absolute);
-	if (dir && copy_inputs(dir, matrix, err) < 0) {
+	if (dir && prepare(dir, matrix, err) < 0) {
 		free(dir);
 		return NULL;
 	}
 	return dir;
+}
+
+int
+rundir_lock(const char *dir, struct err *err)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_sys(err, "open %s", dir);
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	if (errno == EWOULDBLOCK)
+		err_set(err, "%s: this run is under way", dir);
+	else
+		err_sys(err, "lock %s", dir);
+	close(fd);
+	return -1;
 }
 
 int

@@ -48,9 +48,9 @@ schedule_estimate_ns(const struct schedule *schedule, const struct matrix *matri
 		const struct cell *cell = &matrix->cells[schedule->turns[i].cell];
 
 		if (schedule_shares(cell, schedule->jobs))
-			shared += cell_estimate_ns(cell);
+			shared += cell_estimate_ns(cell) + schedule->turn_ns;
 		else
-			alone += cell_estimate_ns(cell);
+			alone += cell_estimate_ns(cell) + schedule->turn_ns;
 	}
 	return alone + shared / schedule->jobs;
 }

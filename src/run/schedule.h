@@ -14,7 +14,8 @@
 struct schedule {
 	struct turn *turns; /* in the order they are started; owned */
 	size_t count;
-	int64_t jobs; /* how many may run side by side, at least 1 */
+	int64_t jobs;    /* how many may run side by side, at least 1 */
+	int64_t turn_ns; /* what the runtime takes for a turn beside cell_estimate_ns() */
 };
 
 /* matrix_order(), with the turns of each repeat that must run alone put before those that may

@@ -1,7 +1,8 @@
 /* Runs one turn.
  *
- *   place (namespaces) -> link up -> echo -> server ready -> client runs -> server stops
- *   -> echo -> link down -> judge; then the records go to disk, outcome.txt last
+ *   place (namespaces) -> link up -> echo -> server ready -> client runs, and the link's
+ *   timed changes with it -> server stops -> echo -> link down -> judge; then the records go
+ *   to disk, outcome.txt last
  *
  * Whatever goes wrong ends in an outcome with a reason; only results that cannot be written are
  * an error of the run. Every wait has a deadline, and ends when a process it depends on dies.
@@ -14,9 +15,10 @@
 #include "base/file.h"
 #include "run/turn_state.h"
 
-#define SETUP_NS (10 * NS_PER_S) /* for a link or a server to come up */
-#define STOP_NS (2 * NS_PER_S)   /* to end after SIGTERM; the contract allows a second */
-#define GRACE_NS (2 * NS_PER_S)  /* a probe ends itself at its deadline; then we do */
+#define SETUP_NS (10 * NS_PER_S)        /* for a link or a server to come up */
+#define STOP_NS (2 * NS_PER_S)          /* to end after SIGTERM; the contract allows a second */
+#define LINK_LONGER_NS (120 * NS_PER_S) /* than a cell may take: it ends by itself then */
+#define GRACE_NS (2 * NS_PER_S)         /* a probe ends itself at its deadline; then we do */
 
 static int
 open_place(struct turn_state *turn)
@@ -24,24 +26,35 @@ open_place(struct turn_state *turn)
 	const struct runtime *runtime = turn->plan->runtime;
 	struct err err;
 
-	if (turn_linked(turn) && !runtime->links)
-		return turn_fail(
-			turn, STATUS_SKIPPED, "the runtime %s has no links", runtime->name);
-	if (runtime->open(turn_linked(turn), &turn->place, &err) < 0)
+	if (turn_linked(turn) && turn->plan->cell->loopback)
+		return turn_fail(turn, STATUS_SKIPPED, "%s", turn->plan->cell->loopback);
+	if (turn_linked(turn) && !runtime->kind->links)
+		return turn_fail(turn, STATUS_SKIPPED, "the runtime %s has no links",
+			runtime->kind->name);
+	if (runtime->kind->takes(runtime, turn->plan->cell, &err) < 0)
+		return turn_fail(turn, STATUS_SKIPPED, "%s", err.text);
+	if (runtime->kind->open(runtime, turn_linked(turn), &turn->place, &err) < 0)
 		return turn_fail(turn, STATUS_FAILED, "%s", err.text);
 	return 0;
 }
 
+/* Side by side: the link waits for its agent. */
 static int
 bring_link_up(struct turn_state *turn)
 {
 	const struct turn_plan *plan = turn->plan;
+	int64_t life_ns = plan->cell->deadline_ns + LINK_LONGER_NS;
 	struct command command = {0};
 
 	if (!turn_linked(turn))
 		return 0;
-	command_link_up(&command, plan->cell, plan->bin, plan->link, plan->link_seed);
-	if (turn_start(turn, &turn->link, "link", &command, -1, true) < 0)
+	if (plan->runtime->kind->agents) {
+		command_link_agent(&command, &turn->place, life_ns);
+		if (turn_start(turn, &turn->agent, ROLE_AGENT, &command) < 0)
+			return -1;
+	}
+	command_link_up(&command, &turn->place, plan->cell->profile, plan->link_seed, life_ns);
+	if (turn_start(turn, &turn->link, ROLE_LINK, &command) < 0)
 		return -1;
 	return turn_await(turn, &turn->link, true, SETUP_NS, 0);
 }
@@ -59,8 +72,8 @@ check_link(struct turn_state *turn, enum echo_time time)
 
 	if (!turn_linked(turn))
 		return 0;
-	command_link_check(&command, turn->plan->cell, turn->plan->bin, limit_ns);
-	if (turn_start(turn, &check, "check", &command, -1, true) < 0)
+	command_link_check(&command, &turn->place, turn->plan->cell, limit_ns);
+	if (turn_start(turn, &check, ROLE_CHECK, &command) < 0)
 		return -1;
 	status = turn_await(turn, &check, false, limit_ns, GRACE_NS);
 	buf_add(&turn->echo[time], buf_text(&check.out), check.out.len);
@@ -84,8 +97,8 @@ start_server(struct turn_state *turn)
 {
 	struct command command = {0};
 
-	command_serve(&command, turn->plan->cell, turn->plan->bin);
-	if (turn_start(turn, &turn->server, "server", &command, turn->place.far, false) < 0)
+	command_serve(&command, turn->plan->cell);
+	if (turn_start(turn, &turn->server, ROLE_SERVER, &command) < 0)
 		return -1;
 	return turn_await(turn, &turn->server, true, SETUP_NS, 0);
 }
@@ -98,12 +111,36 @@ run_client(struct turn_state *turn)
 	int status;
 
 	turn->client_start_ns = clock_now();
-	command_run(&command, cell, turn->plan->bin, child_ready_text(&turn->server));
-	if (turn_start(turn, &turn->client, "client", &command, turn->place.near, false) < 0)
+	command_run(&command, cell, child_ready_text(&turn->server));
+	if (turn_start(turn, &turn->client, ROLE_CLIENT, &command) < 0)
 		return -1;
 	status = turn_await(turn, &turn->client, false, cell->deadline_ns, GRACE_NS);
 	turn->client_ns = clock_now() - turn->client_start_ns;
 	return status;
+}
+
+/* The changes of a profile that has some: `go` starts their clock, `rest` undoes them all. */
+static int
+tell_link(struct turn_state *turn, const char *words)
+{
+	struct err err;
+
+	if (!turn_linked(turn) || turn->plan->cell->profile->change_count == 0 ||
+		child_tell(&turn->link, words, &err) == 0)
+		return 0;
+	return turn_fail(turn, STATUS_INVALID_LINK, "%s", err.text);
+}
+
+static int
+start_changes(struct turn_state *turn)
+{
+	return tell_link(turn, "go\n");
+}
+
+static int
+undo_changes(struct turn_state *turn)
+{
+	return tell_link(turn, "rest\n");
 }
 
 static int
@@ -121,7 +158,7 @@ check_after(struct turn_state *turn)
 	struct child server = turn->server;
 	int status;
 
-	turn->server = (struct child){.pidfd = -1, .out_fd = -1};
+	turn->server = (struct child)CHILD_INIT;
 	status = check_link(turn, ECHO_AFTER);
 	turn->server = server;
 	return status;
@@ -139,9 +176,13 @@ take_link_down(struct turn_state *turn)
 			turn, STATUS_INVALID_LINK, "the link did not end after SIGTERM");
 	if (turn->link.status)
 		return turn_fail_exit(turn, &turn->link);
+	if (!child_stop(&turn->agent, STOP_NS))
+		return turn_fail(
+			turn, STATUS_INVALID_LINK, "the agent did not end after SIGTERM");
 	if (verdict_drops(&turn->link.out, turn->plan->cell->profile, &err) < 0)
 		return turn_fail(turn, STATUS_INVALID_LINK, "%s", err.text);
-	if (verdict_stalls(&turn->link.out, turn->plan->cell->profile, &err) < 0) {
+	if (verdict_stalls(&turn->link.out, turn->plan->cell->profile, &err) < 0 ||
+		verdict_lateness(&turn->link.out, turn->plan->cell->profile, &err) < 0) {
 		turn->off_target = true;
 		return turn_fail(turn, STATUS_INVALID_LINK, "%s", err.text);
 	}
@@ -161,11 +202,14 @@ judge(struct turn_state *turn)
 static void
 release(struct turn_state *turn)
 {
+	bool clean = turn->status == STATUS_OK && !turn->stopped;
+
 	child_free(&turn->client);
 	child_free(&turn->server);
 	child_free(&turn->link);
+	child_free(&turn->agent);
 	child_end_strays();
-	turn->plan->runtime->close(&turn->place);
+	turn->plan->runtime->kind->close(&turn->place, clean);
 	for (int i = 0; i < ECHO_TIMES; i++)
 		buf_free(&turn->echo[i]);
 	free(turn->folder);
@@ -179,7 +223,9 @@ turn_run(const struct turn_plan *plan, struct err *err)
 		bring_link_up,
 		check_before,
 		start_server,
+		start_changes,
 		run_client,
+		undo_changes,
 		stop_server,
 		check_after,
 		take_link_down,
@@ -188,23 +234,27 @@ turn_run(const struct turn_plan *plan, struct err *err)
 	struct turn_state turn = {
 		.plan = plan,
 		.folder = turn_folder(plan->dir, plan->cell, plan->repeat),
-		.place = {-1, -1},
-		.link = {.pidfd = -1, .out_fd = -1},
-		.server = {.pidfd = -1, .out_fd = -1},
-		.client = {.pidfd = -1, .out_fd = -1},
+		.place = {.near = -1, .far = -1},
+		.agent = CHILD_INIT,
+		.link = CHILD_INIT,
+		.server = CHILD_INIT,
+		.client = CHILD_INIT,
 		.start_ns = clock_now(),
 	};
 	int status = file_mkdirs(turn.folder, err);
 
+	turn_forget_logs(&turn);
 	child_adopt_strays();
-
 	for (size_t i = 0; status == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
 		if (steps[i](&turn) < 0)
 			break;
 	if (status == 0 && turn.stopped)
 		status = 1;
-	if (status ==
-		0) { /* on a failure these still run, and their last words are worth keeping */
+	if (status == 0 && turn.status != STATUS_OK && plan->runtime->kind->answers)
+		status = plan->runtime->kind->answers(
+			err); /* else nothing is known of the cell */
+	if (status == 0) {
+		/* On a failure these still run, and their last words are worth keeping. */
 		child_stop(&turn.client, 0);
 		child_stop(&turn.server, STOP_NS);
 		child_stop(&turn.link, STOP_NS);

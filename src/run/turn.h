@@ -16,10 +16,9 @@ struct turn_plan {
 	int64_t link_seed; /* of the emulator's losses and jitter; differs from repeat to repeat
 			    */
 	const struct runtime *runtime;
-	const char *link; /* backend of linked cells: "netem" or "tun" */
-	const char *bin;  /* folder of rttlink and the probes */
-	const char *dir;  /* the run directory */
-	bool shared;      /* other cells run at the same time */
+	const char *dir;   /* the run directory */
+	const char *awake; /* what keeps the cores awake, or "off" */
+	bool shared;       /* other cells run at the same time */
 };
 
 /* The folder of one turn inside a run directory; free() it. */

@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/proc.h"
 #include "base/units.h"
+#include "run/engine.h"
 
 int
 turn_fail(struct turn_state *turn, enum cell_status status, const char *fmt, ...)
@@ -32,16 +33,41 @@ turn_linked(const struct turn_state *turn)
 	return !turn->plan->cell->profile->loopback;
 }
 
+static const char *const role_names[] = {
+	[ROLE_AGENT] = "agent",
+	[ROLE_LINK] = "link",
+	[ROLE_CHECK] = "check",
+	[ROLE_SERVER] = "server",
+	[ROLE_CLIENT] = "client",
+};
+
+static char *
+log_of(const struct turn_state *turn, const char *what)
+{
+	return alloc_printf("%s/%s.log", turn->folder, what);
+}
+
+void
+turn_forget_logs(const struct turn_state *turn)
+{
+	for (size_t i = 0; i < sizeof(role_names) / sizeof(role_names[0]); i++) {
+		char *log = log_of(turn, role_names[i]);
+
+		unlink(log);
+		free(log);
+	}
+}
+
 /* The last thing a process said on stderr; free() it. */
 static char *
 last_words(const struct turn_state *turn, const char *what)
 {
-	char *path = alloc_printf("%s/%s.log", turn->folder, what);
+	char *path = log_of(turn, what);
 	struct buf text = {0};
 	char *line;
 
 	file_read(path, CHILD_OUTPUT_MAX, &text, NULL);
-	line = proc_last_line(&text);
+	line = engine_reason(&text); /* of a container's, without the engine's hints */
 	buf_free(&text);
 	free(path);
 	return line;
@@ -56,7 +82,7 @@ turn_fail_exit(struct turn_state *turn, const struct child *child)
 	if (child == &turn->client && status == STATUS_FAILED &&
 		clock_now() - turn->client_start_ns >= turn->plan->cell->deadline_ns)
 		status = STATUS_TIMEOUT; /* it ended itself, at its deadline */
-	if (child == &turn->link && *child_ready_text(child))
+	if ((child == &turn->link || child == &turn->agent) && *child_ready_text(&turn->link))
 		status = STATUS_INVALID_LINK; /* it was there, and broke under the cell */
 	if (child->overflow)
 		turn_fail(turn, STATUS_FAILED, "the %s printed more than %zu MiB", child->what,
@@ -88,6 +114,8 @@ fail_event(struct turn_state *turn, enum child_event event, const struct child *
 		return turn_fail(turn, STATUS_TIMEOUT, "the %s was not done after %s",
 			target->what, text);
 	case CHILD_OTHER_EXITED:
+		if (turn->agent.exited)
+			return turn_fail_exit(turn, &turn->agent);
 		if (turn->link.exited)
 			return turn_fail_exit(turn, &turn->link);
 		return turn_fail_exit(turn, &turn->server);
@@ -101,12 +129,12 @@ turn_await(struct turn_state *turn, struct child *target, bool ready, int64_t li
 	int64_t grace_ns)
 {
 	struct child *set[4];
-	struct child *all[] = {&turn->link, &turn->server, target};
+	struct child *all[] = {&turn->agent, &turn->link, &turn->server, target};
 	enum child_event event;
 	size_t count = 0;
 
-	for (size_t i = 0; i < 3; i++)
-		if (all[i]->pid && (i == 2 || all[i] != target))
+	for (size_t i = 0; i < 4; i++)
+		if (all[i]->pid && (i == 3 || all[i] != target))
 			set[count++] = all[i];
 	event = child_wait(set, count, target, ready, clock_now() + limit_ns + grace_ns);
 	if (event == CHILD_READY || (event == CHILD_EXITED && !ready && target->status == 0))
@@ -115,26 +143,23 @@ turn_await(struct turn_state *turn, struct child *target, bool ready, int64_t li
 }
 
 int
-turn_start(struct turn_state *turn, struct child *child, const char *what,
-	struct command *command, int netns, bool pass_places)
+turn_start(struct turn_state *turn, struct child *child, enum role role, struct command *words)
 {
-	char *log = alloc_printf("%s/%s.log", turn->folder, what);
-	struct child_spec spec = {
-		.argv = (const char *const *)command->argv,
-		.netns = netns,
-		.pass_ns = {-1, -1},
-		.log = log,
-	};
+	char *log = log_of(turn, role_names[role]);
+	struct child_spec spec = CHILD_SPEC;
+	struct command command = {0};
 	struct err err;
 	int status = 0;
 
-	if (pass_places) {
-		spec.pass_ns[0] = turn->place.near;
-		spec.pass_ns[1] = turn->place.far;
-	}
-	if (child_start(&spec, what, child, &err) < 0)
+	turn->plan->runtime->kind->begin(&turn->place, role, turn->plan->cell, &command, &spec);
+	if (role == ROLE_LINK && turn->plan->cell->profile->change_count)
+		spec.hold_stdin = true;
+	command_append(&command, words);
+	spec.argv = (const char *const *)command.argv;
+	spec.log = log;
+	if (child_start(&spec, role_names[role], child, &err) < 0)
 		status = turn_fail(turn, STATUS_FAILED, "%s", err.text);
-	command_free(command);
+	command_free(&command);
 	free(log);
 	return status;
 }

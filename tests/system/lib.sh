@@ -6,6 +6,8 @@ set -u
 BIN=$(cd "$BUILD/bin" && pwd)
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export BIN TOP
+# Tests of the other runtimes are not to depend on whether an engine runs here.
+export DOCKER=no-engine
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/rttmatrix-test.XXXXXX")
 chmod 755 "$tmp"
 trap 'rm -rf "$tmp"' EXIT
@@ -72,4 +74,30 @@ until_true() {
 		[ "$SECONDS" -ge "$end" ] && return 1
 		read -r -t 0.02 _ <> <(:) || true
 	done
+}
+
+# Does this kernel have netem, for us?
+has_netem() {
+	[ "$("$BIN/rttlink" backends | sed -n 's/^info netem //p')" = ok ]
+}
+
+# real_netem SCRIPT ARGUMENT...: run a part of a test that needs a real netem, and network namespaces and
+# a /run of its own: on this kernel if it has netem, else under User-Mode Linux.
+real_netem() {
+	# shellcheck disable=SC2016  # for the shell in the namespaces
+	local output status own='mount -t tmpfs tmpfs /run && exec "$0" "$@"'
+	if ! has_netem; then
+		output=$(MEMORY=${MEMORY:-2048M} TIMEOUT=${TIMEOUT:-600} "$TOP/ci/uml" "$@")
+	elif [ "$(id -u)" -eq 0 ]; then
+		output=$(unshare -nm sh -c "$own" "$@" 2>&1)
+	else
+		output=$(unshare -Urnm sh -c "$own" "$@" 2>&1)
+	fi
+	status=$?
+	case $status in
+	0) printf '%s\n' "$output" ;;
+	77) skip "real netem" "no User-Mode Linux here (ci/setup --all installs it)" ;;
+	*) printf '%s\n' "$output" | grep -E '^(ok|not ok|skip) '
+		not_ok "real netem" "$(printf '%s' "$output" | tail -n 3 | tr '\n' ' ')" ;;
+	esac
 }

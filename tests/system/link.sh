@@ -1,101 +1,10 @@
 #!/usr/bin/env bash
 # rttlink with its own emulator, in real namespaces: the times, losses and order that were asked
 # for, what it says when it can't, and that nothing stays behind.
-. "$(dirname "$0")/lib.sh"
-need unshare nsenter setpriv ping ip
+. "$(dirname "$0")/lib_link.sh"
+need unshare nsenter setpriv ping ip python3
 
-# Namespaces are held by processes; a link is a background rttlink with its output in a file.
-holders=() link=
-end_all() {
-	# shellcheck disable=SC2086  # empty when there is no link
-	kill ${link:-} "${holders[@]}" 2>/dev/null
-	wait
-	rm -rf "$tmp"
-}
-trap end_all EXIT
-
-separate() {
-	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]
-}
-
-# Two fresh namespaces: their holders' pids in $near and $far.
-namespaces() {
-	unshare -n sleep 300 >/dev/null 2>&1 &
-	near=$!
-	unshare -n sleep 300 >/dev/null 2>&1 &
-	far=$!
-	holders+=("$near" "$far")
-	until_true 5 separate "$near" && until_true 5 separate "$far"
-}
-
-profile() {
-	printf 'schema: 1\n' >"$tmp/$1.yaml"
-	printf '%s\n' "${@:2}" >>"$tmp/$1.yaml"
-}
-
-ready() {
-	grep -q '^ready' "$tmp/link.txt" || ! kill -0 "$link" 2>/dev/null
-}
-
-# link_up PROFILE [OPTION...]: between $near and $far; its stdin stays open until link_down.
-link_up() {
-	rm -f "$tmp/stdin"
-	mkfifo "$tmp/stdin"
-	: >"$tmp/link.txt"
-	"$BIN/rttlink" up --profile "$tmp/$1.yaml" --near "/proc/$near/ns/net" \
-		--far "/proc/$far/ns/net" "${@:2}" <"$tmp/stdin" >"$tmp/link.txt" 2>"$tmp/link.log" &
-	link=$!
-	exec 7>"$tmp/stdin"
-	until_true 10 ready
-	grep -q '^ready' "$tmp/link.txt"
-}
-
-link_down() {
-	kill -TERM "$link"
-	wait "$link"
-	local status=$?
-	link=
-	exec 7>&-
-	return $status
-}
-
-measure() {
-	"$BIN/rttlink" check --near "/proc/$near/ns/net" --far "/proc/$far/ns/net" "$@" >"$tmp/check.txt"
-}
-
-# The median of a metric of the last check, in us.
-median() {
-	awk -v m="$1" '$1 == "sample" && $2 == m { print $4 }' "$tmp/check.txt" | sort -n |
-		awk '{ v[NR] = $1 } END { if (NR) printf "%d", v[int((NR + 1) / 2)] / 1000 }'
-}
-
-counter() {
-	awk -v m="$1" '$1 == "count" && $2 == m { print $3 }' "${2:-$tmp/link.txt}"
-}
-
-# What ping got back: the sequence numbers in the order of their arrival.
-ping_near() {
-	nsenter --net="/proc/$near/ns/net" ping -n "$@" 198.18.0.2
-}
-sequence() {
-	sed -n 's/.*icmp_seq=\([0-9]*\) ttl.*/\1/p' "$1"
-}
-
-has_device() {
-	nsenter --net="/proc/$1/ns/net" ip link show link0 >/dev/null 2>&1
-}
-
-if [ "$(id -u)" -ne 0 ] && [ -z "${INSIDE:-}" ]; then
-	if unshare -Urn true 2>/dev/null; then
-		INSIDE=yes exec unshare -Urm "$0"
-	fi
-	skip link "not root, and user namespaces are not allowed"
-	exit 0
-fi
-if ! namespaces; then
-	skip link "no network namespaces here"
-	exit 0
-fi
+enter_namespaces link
 profile wan50 'rtt: 50ms'
 if ! link_up wan50; then
 	skip link "$(tail -n 1 "$tmp/link.log")"
@@ -160,6 +69,17 @@ link_down
 equal "loss is counted as lost, not dropped" "$(counter up_packets) $(counter up_dropped)" "500 0"
 between "lost of 500 at 10%" "$(counter up_lost)" 28 76
 
+# --- a lost or doubled exchange does not hold up a closed echo
+profile near 'rtt: 1ms' 'loss: 10%' 'duplicate: 10%'
+namespaces
+link_up near --seed 1
+started=$(date +%s%N)
+check "1 ms, 10% lost: the check runs" measure --closed --interval 0ms --count 25 --deadline 9s
+took=$((($(date +%s%N) - started) / 1000000))
+between "… to its end, long before its deadline, ms" "$took" 0 6000
+between "… and most come back" "$(grep -c '^sample echo ' "$tmp/check.txt")" 12 25
+link_down
+
 # --- jitter keeps order and moves
 profile jitter 'rtt: 20ms' 'jitter: 5ms'
 namespaces
@@ -179,6 +99,33 @@ ping_near -f -c 60 -l 60 -s 1400 -W 0.3 -q >"$tmp/ping.txt"
 link_down
 between "a full queue drops" "$(counter up_dropped)" 30 45
 equal "… and loses nothing" "$(counter up_lost)" 0
+
+# --- cold: neighbours are asked for over the link, by whoever comes first
+profile cold 'rtt: 50ms' 'cold: true'
+namespaces
+link_up cold
+equal "cold: calibration left no neighbours" \
+	"$(nsenter --net="/proc/$near/ns/net" ip neigh; nsenter --net="/proc/$far/ns/net" ip neigh)" ""
+measure --count 3
+between "cold: the first exchange takes two round trips, us" "$(median echo_first)" 99000 190000
+between "cold: the next ones take one, us" "$(median echo)" 49500 80000
+check "cold: the neighbour is known now" sh -c \
+	"nsenter --net=/proc/$near/ns/net ip neigh show 198.18.0.2 | grep -q lladdr"
+measure --count 3 --family 6
+between "cold, IPv6: the first exchange, us" "$(median echo_first)" 99000 190000
+between "cold, IPv6: the next ones, us" "$(median echo)" 49500 80000
+measure --count 3
+between "not cold any more: the first exchange, us" "$(median echo_first)" 49500 80000
+ping_near -c 2 -i 0.05 -s 1472 -M "do" -q >"$tmp/ping.txt"
+equal "cold: full packets pass" "$(grep -c ' 2 received' "$tmp/ping.txt")" 1
+link_down
+# 1028 bytes take 82.2 ms each way at this rate; with 14 more of Ethernet it would be 83.4.
+profile coldslow 'rtt: 50ms' 'cold: true' 'rate: 100kbit'
+namespaces
+link_up coldslow
+ping_near -c 4 -i 0.3 -s 1000 -q >"$tmp/ping.txt"
+between "cold: the rate counts IP packets, ms" "$(sed -n 's|^rtt [^=]*= \([0-9.]*\)/.*|\1|p' "$tmp/ping.txt")" 213.5 215.9
+link_down
 
 # --- the emulator is stopped: its packets hide it, its loop does not
 namespaces
@@ -205,6 +152,46 @@ equal "EOF on stdin: exit status" "$?" 0
 link=
 between "EOF on stdin: counters" "$(counter up_packets)" 6 20
 
+# --- in the background of a terminal: what is typed there is the shell's, and no reason to stop
+namespaces
+cat >"$tmp/terminal" <<'EOF'
+import os, pty, signal, subprocess, sys, time
+
+def state(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+pid, terminal = pty.fork()
+if pid == 0:
+    link = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True,
+                            preexec_fn=lambda: os.setpgid(0, 0))
+    while not link.stdout.readline().startswith("ready"):
+        assert link.poll() is None
+    print("typed", flush=True)
+    # It is awake at least every 50 ms, and each time looks at what it waits for.
+    end = time.monotonic() + 1
+    while time.monotonic() < end and state(link.pid) != "T":
+        time.sleep(0.02)
+    print("state", "T" if state(link.pid) == "T" else "runs", flush=True)
+    link.terminate()
+    link.send_signal(signal.SIGCONT)
+    print("exit", link.wait(5), flush=True)
+    os._exit(0)
+said = b""
+try:
+    while data := os.read(terminal, 4096):
+        if b"typed" in data:
+            os.write(terminal, b"ls\n")
+        said += data
+except OSError:
+    pass
+print(said.decode().replace("\r", ""), end="")
+EOF
+timeout 30 python3 "$tmp/terminal" "$BIN/rttlink" up --profile "$tmp/wan50.yaml" \
+	--near "/proc/$near/ns/net" --far "/proc/$far/ns/net" >"$tmp/said" 2>&1
+equal "in the background: not stopped by what is typed" "$(grep -E '^(state|exit)' "$tmp/said")" \
+	"$(printf 'state runs\nexit 0')"
+
 # --- kill -9
 namespaces
 link_up wan50
@@ -227,6 +214,57 @@ wait "$link"
 equal "a device that went down: exit status" "$?" 1
 link=
 check "a device that went down: reason" grep -q 'link broke: .*gone or down' "$tmp/link.log"
+exec 7>&-
+
+# --- through an agent: as between containers, neither side may enter the other's namespace
+namespaces
+confined=(setpriv "--bounding-set=-all,+net_admin,+sys_nice")
+near_confined=(nsenter "--net=/proc/$near/ns/net" "${confined[@]}")
+far_confined=(nsenter "--net=/proc/$far/ns/net" "${confined[@]}")
+rm -f "$tmp/stdin"
+mkfifo "$tmp/stdin"
+: >"$tmp/link.txt"
+"${near_confined[@]}" "$BIN/rttlink" up --yaml "$(cat "$tmp/wan50.yaml")" --near /proc/self/ns/net \
+	--far "agent:$tmp/agent" <"$tmp/stdin" >"$tmp/link.txt" 2>"$tmp/link.log" &
+link=$!
+exec 7>"$tmp/stdin"
+# It waits for the agent to come.
+"${far_confined[@]}" "$BIN/rttlink" agent --listen "$tmp/agent" <"$tmp/stdin" >"$tmp/agent.txt" 2>&1 &
+agent=$!
+until_true 10 ready
+if grep -q '^ready' "$tmp/link.txt"; then
+	ok "agent: the link comes up"
+	for family in 4 6; do
+		"${near_confined[@]}" "$BIN/rttlink" check --near /proc/self/ns/net --far "agent:$tmp/agent" \
+			--family $family --count 30 --interval 3ms >"$tmp/check.txt"
+		between "agent, IPv$family: round trip, us" "$(median echo)" 49500 53000
+	done
+	check "agent: ping crosses" ping_near -c 3 -i 0.01 -W 1 -q
+	output=$("${near_confined[@]}" "$BIN/rttlink" check --near /proc/self/ns/net \
+		--far "/proc/$far/ns/net" 2>&1)
+	check "agent: there is no way but it" grep -Eq 'not permitted|denied' <<<"$output"
+	link_down
+	equal "agent: the link's exit status" "$?" 0
+	equal "agent: counted" "$(counter up_packets)" 69
+	until_true 5 sh -c "! kill -0 $agent 2>/dev/null" || kill "$agent"
+	wait "$agent"
+	equal "agent: ends with its stdin" "$?" 0
+	equal "agent: no device is left" "$(has_device "$near" || has_device "$far" || echo none)" none
+	equal "agent: no socket is left" "$(ls "$tmp/agent" 2>/dev/null)" ""
+else
+	not_ok "agent: the link comes up" "$(cat "$tmp/link.log" "$tmp/agent.txt")"
+	kill "$agent"
+fi
+
+# --- a time of its own
+namespaces
+link_up wan50 --deadline 300ms
+started=$(date +%s%N)
+wait "$link"
+equal "deadline: exit status" "$?" 0
+link=
+between "deadline: ended, ms" $((($(date +%s%N) - started) / 1000000)) 0 1500
+check "deadline: counters all the same" grep -q '^count up_packets' "$tmp/link.txt"
 exec 7>&-
 
 # --- what can be wrong
@@ -278,7 +316,7 @@ if [ -z "${INSIDE:-}" ]; then
 fi
 
 output=$("$BIN/rttlink" up --near x --far y 2>&1)
-says "usage: no profile" 2 "option '--profile' is required" "$output" $?
+says "usage: no profile" 2 "option '--profile' (or '--yaml') is required" "$output" $?
 output=$("$BIN/rttlink" chek 2>&1)
 says "usage: a typing error" 2 "did you mean 'check'?" "$output" $?
 output=$("$BIN/rttlink" check --near /nowhere --far /nowhere 2>&1)

@@ -47,18 +47,29 @@ bad cycle "matrix/cycle.yaml:1:8: anchors and aliases (& and *) are not allowed:
 bad second "matrix/second.yaml:2:1: a second document starts here: one file holds one" <<<$'schema: 1\n---\nschema: 1'
 bad empty "matrix/empty.yaml:1:1: the file is empty" </dev/null
 bad tab "matrix/tab.yaml:2:1: tab in the indentation: use spaces" <<<$'schema: 1\n\tname: t'
+
+# What only the probe knows: options, or samples, that do not go together.
+cells() {
+	printf 'schema: 1\nname: t\nprofiles: localhost\nsamples: 10\ncells:\n  - { probe: %s, set: { %s } }\n' "$@"
+}
+bad together "matrix/together.yaml:6:5: variant idle=8;max=2: probe-pool: option 'idle': 8 connections cannot be idle when max=2 may be open" \
+	< <(cells pool 'idle: 8, max: 2')
+bad early "matrix/early.yaml:6:5: variant session=early;version=1.2: probe-tls: $("$BIN/probe-tls" check --samples 1 \
+	session=early version=1.2 2>&1 | sed -n '1s/^probe-tls: //p')" < <(cells tls 'version: "1.2", session: early')
+bad waves "matrix/waves.yaml:6:5: variant load=waves;workers=4: probe-pool: load=waves: 10 samples are not a multiple of workers=4" \
+	< <(cells pool 'load: waves, workers: 4')
 bad probe "matrix/probe.yaml:6:12: unknown probe 'hanshake': did you mean 'handshake'?" <<<"$head
   - probe: hanshake"
 bad metric "matrix/metric.yaml:6:44: unknown metric 'conect': did you mean 'connect'?" <<<"$head
   - {probe: handshake, expect: [ { metric: \"conect\", equals: 1ms } ]}"
 bad option "matrix/option.yaml:6:30: unknown option 'wiat': did you mean 'wait'?" <<<"$head
   - {probe: handshake, set: {wiat: spin}}"
-bad profile "matrix/profile.yaml:1:34: unknown profile 'wan5': did you mean 'wan50'?" \
+bad profile "matrix/profile.yaml:1:34: unknown profile 'wan5': did you mean 'wan50'? (in matrix/../netem)" \
 	<<<'{schema: 1, name: t, profiles: [ "wan5" ], samples: 1, cells: {probe: handshake}}'
 bad nothing "matrix/nothing.yaml:6:5: this expands to no cell: 'exclude' leaves no variant" <<<"$head
   - {probe: handshake, set: {wait: spin}, exclude: {wait: spin}}"
 {
-	printf '%s\n  - {probe: x, command: y, vary: {a: [1, 2]' "$head"
+	printf '%s\n  - {probe: x, command: sh, vary: {a: [1, 2]' "$head"
 	for i in $(seq 40); do printf ', a%d: [1, 2]' "$i"; done
 	printf '}}\n'
 } | bad huge "matrix/huge.yaml:6:5: the matrix expands to more than 10000 cells (before 'exclude')"

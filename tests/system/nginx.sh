@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# probe-keepalive against nginx, a server we did not write: as its client, and behind it.
+# probe-keepalive and probe-pool against nginx, a server we did not write: as its client, and behind
+# it.
 . "$(dirname "$0")/lib.sh"
 PATH=$PATH:/usr/sbin
 need nginx curl
 
 keepalive=$BIN/probe-keepalive
+pool=$BIN/probe-pool
 nginx=
 server=
 trap 'kill $nginx $server 2>/dev/null; wait; rm -rf "$tmp"' EXIT
@@ -103,6 +105,37 @@ against 'idle timeout longer than the pause' 4 1 0 path=/small.txt trap=idle_tim
 
 "$keepalive" run --peer "127.0.0.1:$port" --samples 1 path=/missing >/dev/null 2>"$tmp/log"
 equal 'nginx: 404 is an error' "$? $(tail -n 1 "$tmp/log")" '1 probe-keepalive: the reply to /missing is status 404'
+
+# pooled NAME SAMPLES CONNECTIONS OPTION...: as nginx counts them, the same as the client's; CONNECTIONS
+# may be empty: any number
+pooled() {
+	local name=$1 n=$2 connections=$3 before after ran
+	shift 3
+	before=$(accepts)
+	"$pool" run --peer "${peer:-127.0.0.1:$port}" --samples "$n" --deadline 30s "$@" \
+		>"$tmp/client.txt" 2>"$tmp/log"
+	ran=$?
+	after=$(accepts)
+	[ "$ran" = 0 ] || echo "$name: $(tail -n 1 "$tmp/log")"
+	accepted=$((${after% *} - ${before% *} - 1))
+	equal "nginx: pool, $name" \
+		"$ran $(grep -c '^sample request ns' "$tmp/client.txt") $accepted $((${after#* } - ${before#* } - 1)) $(sed -n 's/^count connects //p' "$tmp/client.txt")" \
+		"0 $n ${connections:-$accepted} $n $accepted"
+}
+
+pooled 'waves, idle=2' 100 82 path=/small.txt workers=10 load=waves
+pooled 'waves, idle=10' 100 10 path=/small.txt workers=10 load=waves idle=10
+pooled 'idle=50' 2000 50 path=/small.txt idle=50
+pooled 'idle=2' 2000 '' path=/small.txt cpu=same
+between 'nginx: pool, idle=2 churns' "$accepted" 51 2000
+pooled 'max=8' 2000 8 path=/small.txt max=8
+pooled 'server that never keeps' 200 200 path=/never/small.txt
+pooled 'server that never keeps, max=4' 200 200 path=/never/small.txt max=4
+pooled 'large body' 100 50 path=/large.txt idle=50
+pooled 'chunked' 200 50 path=/chunked.html idle=50
+peer="[::1]:$port"
+pooled 'over IPv6' 100 82 path=/small.txt workers=10 load=waves
+peer=
 
 against 'our server behind nginx' 100 1 0 path=/behind/
 kill -TERM "$server"

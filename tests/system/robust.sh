@@ -160,6 +160,39 @@ equal 'resume: a complete run exits 2' $? 2
 "$BIN/rttmatrix" run --resume "$tmp/INT/latest" "$tmp/long.yaml" >/dev/null 2>&1
 equal 'resume: not with a matrix file' $? 2
 
+# Only as it was begun, and not while it is under way.
+"$BIN/rttmatrix" run --resume "$tmp/INT/latest" --awake on >/dev/null 2>"$tmp/err"
+equal 'resume: not with another setting' $? 2
+check 'and it is named' grep -q "option '--awake': with '--resume'" "$tmp/err"
+start_long "$tmp/twice"
+"$BIN/rttmatrix" run --resume "$tmp/twice/latest" --quiet >"$tmp/summary" 2>"$tmp/err"
+equal 'resume: a run under way exits 1' $? 1
+check 'and is named' grep -q 'this run is under way' "$tmp/err"
+kill -INT "$runner"
+wait "$runner"
+equal 'the one under way was not touched' $? 130
+
+# A recorded link is kept with the run: one that changes or goes meanwhile is the old one still.
+printf '1\n2\n3\n' >"$tmp/netem/recorded"
+printf 'schema: 1\nrtt: 30ms\ntrace: recorded\n' >"$tmp/netem/far.yaml"
+start_long "$tmp/trace"
+kill -INT "$runner"
+wait "$runner"
+equal 'a trace: the run is interrupted' $? 130
+printf '60000\n' >"$tmp/netem/recorded"
+"$BIN/rttmatrix" run --resume "$tmp/trace/latest" --quiet >"$tmp/summary" 2>"$tmp/err"
+equal 'a trace: resume exits 0' $? 0
+printf 'schema: 1\nrtt: 30ms\ntrace: %s/netem/recorded\n' "$tmp" >"$tmp/netem/far.yaml"
+"$BIN/rttmatrix" check "$tmp/long.yaml" >/dev/null 2>"$tmp/err"
+equal 'a trace from elsewhere exits 2' $? 2
+check 'and is named' grep -q "the name of a file beside the profile" "$tmp/err"
+mkfifo "$tmp/netem/pipe"
+printf 'schema: 1\nrtt: 30ms\ntrace: pipe\n' >"$tmp/netem/far.yaml"
+timeout 10 "$BIN/rttmatrix" check "$tmp/long.yaml" >/dev/null 2>"$tmp/err"
+equal 'a trace that is a pipe exits 2' $? 2
+check 'and is named, too' grep -q 'netem/pipe: not a regular file' "$tmp/err"
+printf 'schema: 1\nrtt: 30ms\n' >"$tmp/netem/far.yaml"
+
 start_long "$tmp/kill"
 kill -9 "$runner"
 wait "$runner" 2>/dev/null
@@ -170,18 +203,24 @@ check 'clean removes half-written files' test ! -e "$tmp/kill/latest/matrix.csv.
 check 'clean keeps records' test -n "$(find "$tmp/kill/latest/cells" -name outcome.txt)"
 check 'the cells can be collated' "$BIN/rttmatrix" collate "$tmp/kill/latest"
 
-# A leftover process, of a runner that is gone, and a stranger's with no mark.
-RTTMATRIX_RUN=999999999:1 sleep 60 &
+# A leftover process, of a runner that is gone; a stranger's with no mark; and one of a runner whose
+# number means something elsewhere, in another PID namespace.
+here=$(stat -Lc %i /proc/self/ns/pid):$(cat /proc/sys/kernel/hostname)
+RTTMATRIX_RUN=999999999:1:$here sleep 60 &
 orphan=$!
 sleep 60 &
 stranger=$!
+RTTMATRIX_RUN=999999999:1:1$here sleep 60 &
+elsewhere=$!
 until_true 5 grep -qz '^RTTMATRIX_RUN=999999999' "/proc/$orphan/environ"
+until_true 5 grep -qz '^RTTMATRIX_RUN=999999999' "/proc/$elsewhere/environ"
 "$BIN/rttmatrix" clean --output "$tmp/kill" >"$tmp/cleaned"
 wait "$orphan" 2>/dev/null
 equal 'clean kills what is marked' $? 137
 check 'clean leaves others alone' kill -0 "$stranger"
-kill "$stranger"
-wait "$stranger" 2>/dev/null
+check 'clean leaves what it cannot judge alone' kill -0 "$elsewhere"
+kill "$stranger" "$elsewhere"
+wait "$stranger" "$elsewhere" 2>/dev/null
 
 # The link's emulator is killed under a cell: no figure of that cell is believed.
 start_long "$tmp/link"

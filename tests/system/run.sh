@@ -65,6 +65,12 @@ equal 'repeats are interleaved' \
 cp "$csv" "$tmp/first.csv"
 rm "$tmp/out/latest/matrix.csv" "$tmp/out/latest/summary.md"
 check 'report rebuilds' "$BIN/rttmatrix" report "$tmp/out/latest"
+mkdir "$tmp/kept"
+cp "$tmp/out/latest/manifest.json" "$tmp/out/latest/matrix.csv" "$tmp/out/latest/summary.md" "$tmp/kept"
+"$BIN/rttmatrix" report "$tmp/kept" >/dev/null 2>"$tmp/err"
+equal 'without raw records it is refused' $? 2
+check 'with the reason' grep -q 'no raw records (cells/) here' "$tmp/err"
+check 'and what was kept stays' cmp "$tmp/kept/matrix.csv" "$tmp/out/latest/matrix.csv"
 check 'the same CSV' cmp "$tmp/first.csv" "$tmp/out/latest/matrix.csv"
 
 # The same seed gives the same order, another one another.
@@ -86,7 +92,9 @@ equal 'dry run lists the selected cells' \
 	"$("$BIN/rttmatrix" run "$tmp/small.yaml" --dry-run --select '*/4' --exclude '*/far/*' |
 		grep -c '^handshake/')" 1
 runs=$(find "$tmp/out" -mindepth 1 -maxdepth 1 -type d | wc -l)
-"$BIN/rttmatrix" run "$tmp/small.yaml" --dry-run --output "$tmp/out" >/dev/null
+"$BIN/rttmatrix" run "$tmp/small.yaml" --dry-run --output "$tmp/out" >"$tmp/plan"
+check 'dry run: about how long, in namespaces and in containers' \
+	grep -qE '^4 cells x 2 repeats, about [0-9.]+ m?s, about [0-9.]+ m?s in containers$' "$tmp/plan"
 equal 'dry run makes no directory' "$(find "$tmp/out" -mindepth 1 -maxdepth 1 -type d | wc -l)" \
 	"$runs"
 "$BIN/rttmatrix" run "$tmp/small.yaml" --select 'nothing/*' --output "$tmp/out" 2>"$tmp/err" >&2

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A link whose emulator is stopped under a cell: that turn is put aside and run again.
+# A link whose emulator is stopped under a cell: that turn is put aside and run again. One that is
+# killed: the cell is invalid.
 . "$(dirname "$0")/lib.sh"
 need pgrep
 
@@ -27,15 +28,23 @@ measuring() {
 	pgrep -f 'probe-handshake run --peer 198.18' -P "$(pgrep -P "$runner" -d ,)"
 }
 
-# held PROFILE SAMPLES TIMES MS: run one cell and stop its emulator that often while it measures.
-held() {
-	local out=$tmp/$1-$3 cell=$tmp/$1-$3/latest/cells/handshake/default/$1/4 i
+# start_cell PROFILE SAMPLES OUT: run one cell, until it measures.
+start_cell() {
 	printf 'schema: 1\nname: stall\nrepeats: 1\nprofiles: [%s]\nfamilies: [4]\n' "$1" >"$tmp/m.yaml"
 	printf 'samples: { %s: %s }\ncells:\n  - probe: handshake\n' "$1" "$2" >>"$tmp/m.yaml"
-	"$BIN/rttmatrix" run "$tmp/m.yaml" --link tun --output "$out" >"$tmp/summary" 2>"$tmp/err" &
+	"$BIN/rttmatrix" run "$tmp/m.yaml" --link tun --output "$3" >"$tmp/summary" 2>"$tmp/err" &
 	runner=$!
-	check "$1, $3 x $4 ms: the cell is under way" until_true 20 measuring
+	check "$1: the cell is under way" until_true 20 measuring
 	emulator
+}
+
+# held PROFILE SAMPLES TIMES MS: stop the emulator of a cell that often while it measures. What
+# the earlier part of a resumed run put aside is there already.
+held() {
+	local out=$tmp/$1-$3 cell=$tmp/$1-$3/latest/cells/handshake/default/$1/4 i
+	start_cell "$1" "$2" "$out"
+	mkdir "$cell/1.discarded-1"
+	: >"$cell/1.discarded-1/kept"
 	for ((i = 0; i < $3; i++)); do
 		kill -STOP "$link"
 		read -r -t "0.$(printf '%03d' "$4")" _ <> <(:)
@@ -47,14 +56,29 @@ held() {
 	equal "$1, $3 x $4 ms: the run exits 0" $? 0
 	runner=
 	check "$1, $3 x $4 ms: invalid_link" grep -qx 'info status invalid_link' \
-		"$cell/1.discarded-1/outcome.txt"
+		"$cell/1.discarded-2/outcome.txt"
 	check "$1, $3 x $4 ms: with the reason" grep -q \
-		'^info reason the emulator stood still for ' "$cell/1.discarded-1/outcome.txt"
+		'^info reason the emulator stood still for ' "$cell/1.discarded-2/outcome.txt"
 	check "$1, $3 x $4 ms: off_target" grep -q '^info off_target' \
-		"$cell/1.discarded-1/outcome.txt"
+		"$cell/1.discarded-2/outcome.txt"
 	check "$1, $3 x $4 ms: run again, and ok" grep -qx 'info status ok' "$cell/1/outcome.txt"
 }
 
 held far 8 1 300
 held near 300 1 50
 held near 800 10 60
+
+start_cell far 100 "$tmp/killed"
+kill -KILL "$link"
+wait "$runner"
+equal 'killed: the run exits 1' $? 1
+runner=
+killed=$tmp/killed/latest
+check 'killed: invalid_link' grep -qx 'info status invalid_link' \
+	"$killed/cells/handshake/default/far/4/1/outcome.txt"
+check 'killed: with the reason' grep -q '^info reason the link was ended by signal 9' \
+	"$killed/cells/handshake/default/far/4/1/outcome.txt"
+equal 'killed: no figure in the CSV' \
+	"$(python3 -c 'import csv, sys
+print(*{(row["status"], row["p50"], row["n"]) for row in csv.DictReader(open(sys.argv[1]))})' "$killed/matrix.csv")" \
+	"('invalid_link', '', '0')"

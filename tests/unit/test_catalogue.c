@@ -33,6 +33,8 @@ test_parse(void)
 			 "option host text - -\n"
 			 "option warm flag - false warm up\n"
 			 "metric connect ns connect()\n"
+			 "check\n"
+			 "loopback pipes do not cross a link\n"
 			 "\n"
 			 "metric connections count accepted by the server\n",
 			   &probe),
@@ -49,6 +51,8 @@ test_parse(void)
 	CHECK_TEXT(probe.options[3].default_text, "/");
 	CU_ASSERT(probe.options[4].default_text == NULL);
 	CHECK_INT(probe.metric_count, 2);
+	CU_ASSERT_TRUE(probe.checks);
+	CHECK_TEXT(probe.loopback, "pipes do not cross a link");
 	CHECK_TEXT(probe.metrics[1].name, "connections");
 	CHECK_INT(probe.metrics[1].unit, RECORD_COUNT_UNIT);
 	probe_desc_free(&probe);
@@ -85,6 +89,7 @@ test_check(void)
 		probe_desc_check(&probe, rows[i].name, rows[i].value, &err);
 		CHECK_TEXT(err.text, rows[i].message);
 	}
+	CU_ASSERT(probe.loopback == NULL);
 	probe_desc_free(&probe);
 }
 
@@ -96,7 +101,9 @@ test_refusals(void)
 	} rows[] = {
 		{"", "probe-x describe: no metrics"},
 		{"hello world\n",
-			"probe-x describe: line 1: expected 'option' or 'metric', not 'hello'"},
+			"probe-x describe: line 1: expected 'option', 'metric', 'check' or 'loopback', not 'hello'"},
+		{"loopback\n", "probe-x describe: line 1: expected loopback REASON"},
+		{"loopback a\nloopback b\n", "probe-x describe: line 2: loopback twice"},
 		{"metric a ns\nmetric\n",
 			"probe-x describe: line 2: expected metric NAME UNIT HELP"},
 		{"metric a furlongs far\n",

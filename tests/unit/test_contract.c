@@ -2,9 +2,11 @@
 #include "check.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "run/contract.h"
+#include "run/contract_subject.h"
 #include "run/tally.h"
 
 static int
@@ -167,6 +169,66 @@ test_ready(void)
 	CHECK_INT(contract_ready("[::1]:0", "127.0.0.1:7000", &err), -1);
 }
 
+/* How a `docker run` that ended with `status` and these words is told. */
+static int
+tell(int status, const char *words, struct err *err)
+{
+	struct trial trial = TRIAL_INIT;
+	char name[] = "rttmatrix-1";
+	int unstarted;
+
+	trial.event = CHILD_EXITED;
+	trial.child.what = "serve";
+	trial.child.status = status;
+	trial.container = name;
+	buf_puts(&trial.err, words);
+	unstarted = trial_unstarted(&trial);
+	trial_tell(&trial, err);
+	buf_free(&trial.err);
+	return unstarted;
+}
+
+static void
+test_unstarted(void)
+{
+	static const char help[] = "\nRun 'docker run --help' for more information\n";
+	char words[128];
+	struct err err;
+
+	snprintf(words, sizeof(words), "docker: stat /x: no such file%s", help);
+	CHECK_INT(tell(127, words, &err), TRIAL_NO_PROGRAM);
+	CHECK_TEXT(err.text, "its entry point is not there: docker: stat /x: no such file");
+	CHECK_INT(tell(126, "WARNING: x\ndocker: permission denied\n", &err), TRIAL_NO_EXEC);
+	CHECK_TEXT(err.text, "its entry point cannot be executed: docker: permission denied");
+	CHECK_INT(tell(125, "Error: no such network\n", &err), TRIAL_ENGINE);
+	CHECK_TEXT(err.text, "the engine could not run it: Error: no such network");
+	/* The probe's own. */
+	CHECK_INT(tell(127, "what docker: x\n", &err), 0);
+	CHECK_TEXT(err.text, "serve ended with 127, stderr 'what docker: x'");
+	CHECK_INT(tell(1, "docker: x\n", &err), 0);
+	CHECK_INT(tell(0, "", &err), 0);
+}
+
+static void
+test_subject(void)
+{
+	struct subject subject;
+	struct err err;
+
+	setenv("DOCKER", "no-engine", 1);
+	CHECK_INT(subject_find(&subject, "/bin/sh", &err), 0);
+	CHECK_INT(subject.kind == &subject_program, true);
+	CHECK_INT(subject_find(&subject, "/proc/self/mem", &err), -1);
+	CHECK_TEXT(err.text, "'/proc/self/mem' is not an executable file");
+	CHECK_INT(subject_find(&subject, "-x", &err), -1);
+	CHECK_TEXT(err.text, "'-x' is not an executable file, nor the name of an image");
+	CHECK_INT(subject_find(&subject, "nowhere", &err), -1);
+	CHECK_INT(subject.kind == &subject_image, true);
+	CHECK_INT(strncmp(err.text,
+			  "'nowhere' is not an executable file, nor an image here: ", 56),
+		0);
+}
+
 int
 main(void)
 {
@@ -177,6 +239,8 @@ main(void)
 		{"apart", test_apart},
 		{"bad values", test_bad_values},
 		{"ready", test_ready},
+		{"unstarted", test_unstarted},
+		{"subject", test_subject},
 		CU_TEST_INFO_NULL,
 	};
 

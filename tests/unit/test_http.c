@@ -1,4 +1,5 @@
 /* HTTP framing: what is written reads back, split at every byte; what is broken is refused. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -262,6 +263,64 @@ test_cut_off(void)
 	}
 }
 
+/* What a client makes of replies, and the kind of failure in errno. */
+static void
+test_client_side(void)
+{
+	static const struct {
+		const char *bytes;
+		int fed, cut, status, error;
+		const char *text;
+	} table[] = {
+		{"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0, 0, 0, 0, ""},
+		{"HTTP/1.1 304 Not Modified\r\n\r\n", 0, 0, 0, 0, ""},
+		{"HTTP/1.1 200 OK\r\n\r\nto the end", 0, 0, 0, 0, ""},
+		{"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", 0, 0, -1, EBADMSG,
+			"the reply to /a is status 404"},
+		{"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", 0, 0, -1, EBADMSG,
+			"the reply to /a is status 302"},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc", -1, 0, 0, EBADMSG,
+			"2 bytes behind the end of the reply"},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", 0, -1, 0, EBADMSG,
+			"the connection was closed in the middle of a message"},
+		{"", 0, -1, 0, ECONNRESET, "the connection was closed before any reply"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct http_reader *reader = http_reader_new(HTTP_REPLIES);
+		size_t len = strlen(table[i].bytes);
+		struct err err = {0};
+		int status;
+
+		errno = 0;
+		status = http_reply_feed(reader, table[i].bytes, len, &err);
+		CHECK_INT(status, table[i].fed);
+		if (status == 0 && !http_reader_message(reader)->complete) {
+			status = http_reply_cut(reader, len > 0, &err);
+			CHECK_INT(status, table[i].cut);
+		}
+		if (status == 0)
+			CHECK_INT(http_reply_check(reader, "/a", &err), table[i].status);
+		CHECK_INT(errno, table[i].error);
+		CHECK_TEXT(err.text, table[i].text);
+		http_reader_free(reader);
+	}
+}
+
+static void
+test_target(void)
+{
+	struct err err = {0};
+
+	CHECK_INT(http_check_target("/", "", &err), 0);
+	CHECK_INT(http_check_target("/a?b=c", "example.org:80", &err), 0);
+	CHECK_INT(http_check_target("a", "", &err), -1);
+	CHECK_INT(http_check_target("/a b", "", &err), -1);
+	CHECK_INT(http_check_target("/a\r\nX: y", "", &err), -1);
+	CHECK_INT(http_check_target("/", "a\nb", &err), -1);
+	CHECK_TEXT(err.text, "option 'host': 'a\nb' is not a host name");
+}
+
 int
 main(void)
 {
@@ -275,6 +334,8 @@ main(void)
 		{"interim replies", test_interim},
 		{"refused", test_refused},
 		{"cut off", test_cut_off},
+		{"what a client makes of a reply", test_client_side},
+		{"path and host", test_target},
 		CU_TEST_INFO_NULL,
 	};
 

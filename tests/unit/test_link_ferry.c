@@ -23,8 +23,8 @@ struct rig {
 	int ends[ENDS];
 	int stop;
 	pid_t child;
-	struct ferry_stalls *shared; /* the child leaves them here */
-	struct ferry_stalls stalls;  /* after rig_stop() */
+	struct stalls *shared; /* the child leaves them here */
+	struct stalls stalls;  /* after rig_stop() */
 };
 
 static void

@@ -9,11 +9,14 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "check.h"
+#include "run/awake.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static struct catalogue catalogue;
-static char folder[] = "/tmp/rttmatrix-test.XXXXXX";
+#define FOLDER "/tmp/rttmatrix-test.XXXXXX"
+
+static char folder[] = FOLDER;
 
 static const char *const profiles[][2] = {
 	{"localhost", "{schema: 1, loopback: true}"},
@@ -78,10 +81,14 @@ static const char *
 parse(const char *text, struct matrix *matrix)
 {
 	static struct err err;
+	char *named;
 
-	if (matrix_parse("m.yaml", text, strlen(text), folder, &catalogue, matrix, &err) < 0)
-		return err.text;
-	return "read";
+	if (matrix_parse("m.yaml", text, strlen(text), folder, &catalogue, matrix, &err) == 0)
+		return "read";
+	named = strstr(err.text, folder); /* the same in every run */
+	if (named)
+		memcpy(named, FOLDER, strlen(FOLDER));
+	return err.text;
 }
 
 /* `head`, "cells:" and the entries. */
@@ -111,6 +118,54 @@ check_cells(const struct refusal *rows, size_t count)
 }
 
 static void
+test_awake(void)
+{
+	static const struct refusal rows[] = {
+		{"  - {probe: tcp, vary: {awake: [on, of]}}\n",
+			"m.yaml:8:37: unknown value of 'awake' 'of': did you mean 'on'?"},
+		{"  - {probe: tcp, set: {awake: auto}}\n",
+			"m.yaml:8:31: unknown value of 'awake' 'auto': known are on, off"},
+	};
+	struct matrix matrix;
+
+	CHECK_TEXT(
+		parse_cells("  - {probe: tcp, profiles: [localhost, lan], set: {size: 1kib}, "
+			    "vary: {awake: [on, off]}}\n"
+			    "  - {probe: tcp, profiles: [localhost, lan]}\n",
+			&matrix),
+		"read");
+	CU_ASSERT_EQUAL_FATAL(matrix.cell_count, 6);
+	CHECK_TEXT(matrix.cells[0].id, "tcp/awake=on;size=1kib/localhost/4");
+	CHECK_TEXT(matrix.cells[2].id, "tcp/awake=off;size=1kib/localhost/4");
+	for (int setting = AWAKE_AUTO; setting <= AWAKE_OFF; setting++) {
+		matrix.awake = (enum awake_setting)setting;
+		for (size_t i = 0; i < 2; i++) { /* what a cell says goes before the file */
+			CU_ASSERT(awake_wanted(&matrix, &matrix.cells[i], AWAKE_BY_LOOPS));
+			CU_ASSERT(!awake_wanted(&matrix, &matrix.cells[2 + i], AWAKE_BY_LOOPS));
+			CHECK_INT(awake_wanted(&matrix, &matrix.cells[4 + i], AWAKE_BY_LOOPS),
+				setting == AWAKE_ON);
+		}
+		CHECK_INT(awake_wanted(&matrix, &matrix.cells[4], AWAKE_BY_DEVICE),
+			setting == AWAKE_ON);
+		CHECK_INT(awake_wanted(&matrix, &matrix.cells[5], AWAKE_BY_DEVICE),
+			setting != AWAKE_OFF);
+	}
+	matrix_free(&matrix);
+	check_cells(rows, COUNT(rows));
+	CHECK_TEXT(
+		parse("schema: 1\nname: t\nawake: onn\nprofiles: lan\ncells: [{probe: tcp}]\n",
+			&matrix),
+		"m.yaml:3:8: key 'awake': unknown setting of 'awake' 'onn': did you mean 'on'?");
+	matrix_free(&matrix);
+	CHECK_TEXT(parse("schema: 1\nname: t\nawake: on\nprofiles: lan\nsamples: 1\n"
+			 "cells: [{probe: tcp}]\n",
+			   &matrix),
+		"read");
+	CHECK_INT(matrix.awake, AWAKE_ON);
+	matrix_free(&matrix);
+}
+
+static void
 test_expand(void)
 {
 	static const char *const ids[] = {
@@ -135,7 +190,7 @@ test_expand(void)
 			       "    deadline: 7s\n"
 			       "  - {probe: tcp, profiles: lan, samples: 5}\n"
 			       "  - probe: other\n"
-			       "    command: program\n"
+			       "    command: sh\n"
 			       "    set: {mode: x}\n"
 			       "    profiles: wan50\n"
 			       "    expect: {metric: anything, between: [1ms, 2ms]}\n",
@@ -154,7 +209,7 @@ test_expand(void)
 	CHECK_INT(matrix.cells[0].deadline_ns, 7 * NS_PER_S);
 	CU_ASSERT(matrix.cells[0].profile == &matrix.profiles[0]);
 	CU_ASSERT(matrix.cells[0].command == NULL);
-	CHECK_TEXT(matrix.cells[9].command, "program");
+	CHECK_TEXT(matrix.cells[9].command, "sh");
 	CHECK_INT(matrix.cells[9].options.count, 1);
 	CHECK_INT(matrix.cells[9].expect_count, 1);
 	matrix_free(&matrix);
@@ -243,6 +298,9 @@ test_top(void)
 		{"schema: 1\nname: t\nprofiles: lan\n", "m.yaml:1:1: key 'cells' is missing"},
 		{"schema: 1\nprofils: lan\n",
 			"m.yaml:2:1: unknown key 'profils': did you mean 'profiles'?"},
+		{"schema: 1\nrtt: 50ms\n",
+			"m.yaml:2:1: key 'rtt' is of a profile: a matrix names profiles, and "
+			"'rttlink fates FILE' reads one"},
 		{"schema: 1\nschema: 1\n",
 			"m.yaml:2:1: duplicate key 'schema', first on line 1"},
 		{"schema: 1\nname: a/b\nprofiles: lan\nsamples: 1\ncells: {probe: tcp}\n",
@@ -250,13 +308,15 @@ test_top(void)
 			"and "
 			"'.', a letter or digit first"},
 		{"schema: 1\nname: t\nprofiles: [lan, wan5]\nsamples: 1\ncells: {probe: tcp}\n",
-			"m.yaml:3:17: unknown profile 'wan5': did you mean 'wan50'?"},
+			"m.yaml:3:17: unknown profile 'wan5': did you mean 'wan50'? (in " FOLDER
+			")"},
 		{"schema: 1\nname: t\nprofiles: [lan, \"wan5\"]\nsamples: 1\ncells: {probe: "
 		 "tcp}\n",
-			"m.yaml:3:17: unknown profile 'wan5': did you mean 'wan50'?"},
+			"m.yaml:3:17: unknown profile 'wan5': did you mean 'wan50'? (in " FOLDER
+			")"},
 		{"schema: 1\nname: t\nprofiles: [mars]\nsamples: 1\ncells: {probe: tcp}\n",
 			"m.yaml:3:12: unknown profile 'mars': known are broken, lan, "
-			"localhost, wan50"},
+			"localhost, wan50 (in " FOLDER ")"},
 		{"schema: 1\nname: t\nprofiles: [lan, lan]\nsamples: 1\ncells: {probe: tcp}\n",
 			"m.yaml:3:17: profile 'lan' twice"},
 		{"schema: 1\nname: t\nprofiles: ../lan\nsamples: 1\ncells: {probe: tcp}\n",
@@ -284,20 +344,17 @@ test_top(void)
 			"m.yaml:4:9: expected a mapping, not text"},
 	};
 	struct matrix matrix;
-	char *expected;
 
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		CHECK_TEXT(parse(rows[i].text, &matrix), rows[i].message);
 		matrix_free(&matrix);
 	}
-	expected = alloc_printf("%s/broken.yaml:1:18: key 'rtt': duration '50' has no unit: "
-				"expected one such as 50ms, 500us or 1.5s",
-		folder);
 	CHECK_TEXT(
 		parse("{schema: 1, name: t, profiles: broken, samples: 1, cells: {probe: tcp}}",
 			&matrix),
-		expected);
-	free(expected);
+		FOLDER
+		"/broken.yaml:1:18: key 'rtt': duration '50' has no unit: expected one such "
+		"as 50ms, 500us or 1.5s");
 }
 
 static void
@@ -328,21 +385,28 @@ test_entries(void)
 		{"  - {probe: tcp, vary: {wait: [spin]}, set: {wait: block}}\n",
 			"m.yaml:8:25: option 'wait' stands under both 'set' and 'vary'"},
 		{"  - {probe: tcp, set: {wait: [spin]}}\n",
-			"m.yaml:8:30: key 'wait': expected text, not a list"},
+			"m.yaml:8:24: option 'wait': 'set' takes one value; several stand under 'vary'"},
 		{"  - {probe: tcp, vary: {wait: []}}\n",
 			"m.yaml:8:25: option 'wait': expected 1 to 1000 values"},
-		{"  - {probe: x, command: y, set: {a: b/c}}\n",
-			"m.yaml:8:37: option 'a': 'b/c' has a '/', ';', '..' or space, which a "
+		{"  - {probe: tcp, awake: on}\n",
+			"m.yaml:8:18: key 'awake' of a cell stands under its 'set' or 'vary'"},
+		{"  - {probe: tcp, repeats: 3}\n",
+			"m.yaml:8:18: key 'repeats' is one for the whole file"},
+		{"  - {probe: x, command: no-such-program}\n",
+			"m.yaml:8:25: command 'no-such-program' is not in PATH; a file beside "
+			"the matrix is './no-such-program'"},
+		{"  - {probe: x, command: sh, set: {a: b/c}}\n",
+			"m.yaml:8:38: option 'a': 'b/c' has a '/', ';', '..' or space, which a "
 			"cell's name cannot hold"},
-		{"  - {probe: x, command: y, set: {a: \"b c\"}}\n",
-			"m.yaml:8:37: option 'a': 'b c' has a '/', ';', '..' or space, which a "
+		{"  - {probe: x, command: sh, set: {a: \"b c\"}}\n",
+			"m.yaml:8:38: option 'a': 'b c' has a '/', ';', '..' or space, which a "
 			"cell's name cannot hold"},
-		{"  - {probe: x, command: y, set: {a: ..}}\n",
-			"m.yaml:8:37: option 'a': '..' has a '/', ';', '..' or space, which a "
+		{"  - {probe: x, command: sh, set: {a: ..}}\n",
+			"m.yaml:8:38: option 'a': '..' has a '/', ';', '..' or space, which a "
 			"cell's name cannot hold"},
-		{"  - {probe: x, command: y, set: {A=B: c}}\n",
-			"m.yaml:8:34: option 'A=B': expected letters a-z, digits and '_'"},
-		{"  - {probe: x/y, command: y}\n",
+		{"  - {probe: x, command: sh, set: {A=B: c}}\n",
+			"m.yaml:8:35: option 'A=B': expected letters a-z, digits and '_'"},
+		{"  - {probe: x/y, command: sh}\n",
 			"m.yaml:8:13: probe 'x/y': expected up to 48 letters, digits, '-', '_' "
 			"and '.', a letter or digit first"},
 		{"  - {probe: tcp, profiles: [wan]}\n", "m.yaml:8:29: unknown profile of this "
@@ -439,7 +503,7 @@ test_useless_exclude(void)
 	struct matrix matrix;
 
 	CHECK_TEXT(parse_cells("  - probe: x\n"
-			       "    command: y\n"
+			       "    command: sh\n"
 			       "    vary: {a: [1, 2], b: [1, 2]}\n"
 			       "    exclude: [{a: 1, b: 2}, {a: 1, b: 3}]\n",
 			   &matrix),
@@ -478,13 +542,13 @@ test_size(void)
 	free(cells);
 	/* 2^200 cells: the product must not be gone through, nor overflow to something small.
 	 */
-	buf_puts(&axes, "  - {probe: x, command: y, vary: {a0: [1, 2]");
+	buf_puts(&axes, "  - {probe: x, command: sh, vary: {a0: [1, 2]");
 	for (int i = 1; i < 200; i++)
 		buf_printf(&axes, ", a%d: [1, 2]", i);
 	buf_puts(&axes, "}}\n");
 	CHECK_TEXT(parse_cells(axes.data, &matrix), too_many);
 	buf_clear(&axes);
-	buf_puts(&axes, "  - {probe: x, command: y, set: {a0: 1");
+	buf_puts(&axes, "  - {probe: x, command: sh, set: {a0: 1");
 	for (int i = 1; i < 60; i++)
 		buf_printf(&axes, ", a%d: 1", i);
 	buf_puts(&axes, "}}\n");
@@ -565,12 +629,50 @@ test_times(void)
 	struct profile dead = {.path = {{.delay_ns = 30 * NS_PER_S, .loss_ppm = 1000000},
 				       {.delay_ns = 30 * NS_PER_S, .loss_ppm = 1000000}}};
 	struct cell cell = {.profile = &lossy, .samples = 10};
+	char name[] = "workers", value[] = "4";
+	struct setting workers = {name, value};
+	char pace_name[] = "pace", pace_value[] = "2ms";
+	struct setting pace = {pace_name, pace_value};
 
 	CHECK_INT(cell_deadline_ns(&loopback, 100), 11 * NS_PER_S);
 	/* 10 s + 10 x (400 ms + 2 ms + 10 ms + 240 ms) */
 	CHECK_INT(cell_deadline_ns(&lossy, 10), 10 * NS_PER_S + 10 * 652 * NS_PER_MS);
 	CHECK_INT(cell_deadline_ns(&dead, 100000000), 86400 * NS_PER_S);
 	CHECK_INT(cell_estimate_ns(&cell), 2152 * NS_PER_MS);
+	cell.options = (struct settings){&workers, 1}; /* three rounds, the last one short */
+	CHECK_INT(cell_estimate_ns(&cell), 752 * NS_PER_MS);
+	cell.options = (struct settings){&pace, 1}; /* whatever the round trip */
+	CHECK_INT(cell_estimate_ns(&cell),
+		150 * NS_PER_MS + 8 * 50 * NS_PER_MS + 10 * 2 * NS_PER_MS);
+	cell.options = (struct settings){0};
+	cell.loopback = name; /* skipped at that profile */
+	CHECK_INT(cell_estimate_ns(&cell), 0);
+	cell.profile = &loopback;
+	CHECK_INT(cell_estimate_ns(&cell), 152 * NS_PER_MS);
+}
+
+/* A probe of one machine says so, and each of its cells knows why. */
+static void
+test_loopback(void)
+{
+	static const char text[] = "schema: 1\nname: t\nprofiles: [localhost, lan]\n"
+				   "samples: 5\ncells: {probe: near}\n";
+	struct catalogue own = {.count = 1};
+	struct probe_desc near;
+	struct matrix matrix;
+	struct err err = {""};
+
+	CHECK_INT(catalogue_parse(
+			  "near", "metric a ns -\nloopback no link has any\n", &near, &err),
+		0);
+	own.probes = &near;
+	CHECK_INT(matrix_parse("m.yaml", text, strlen(text), folder, &own, &matrix, &err), 0);
+	CHECK_TEXT(err.text, "");
+	CHECK_INT(matrix.cell_count, 2);
+	CHECK_TEXT(matrix.cells[0].loopback, "no link has any");
+	CHECK_TEXT(matrix.cells[1].loopback, "no link has any");
+	matrix_free(&matrix);
+	probe_desc_free(&near);
 }
 
 static void
@@ -588,6 +690,7 @@ main(void)
 {
 	CU_TestInfo tests[] = {
 		{"cells, in the file's order", test_expand},
+		{"awake", test_awake},
 		{"what need not be said", test_defaults},
 		{"exclude", test_exclude},
 		{"expectations, narrowed to cells", test_expect},
@@ -599,6 +702,7 @@ main(void)
 		{"select and exclude", test_select},
 		{"shards", test_shard},
 		{"deadline and estimate", test_times},
+		{"a probe of one machine", test_loopback},
 		{"a file that is none", test_read},
 		CU_TEST_INFO_NULL,
 	};

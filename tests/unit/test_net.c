@@ -41,6 +41,23 @@ test_addr_good(void)
 }
 
 static void
+test_addr_equal(void)
+{
+	static const char *const all[] = {"10.0.0.1:80", "10.0.0.1:81", "10.0.0.2:80",
+		"[::1]:80", "[::1]:81", "[::2]:80", "[::ffff:10.0.0.1]:80"};
+	size_t count = sizeof(all) / sizeof(*all);
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count; j++) {
+			struct addr a, b;
+
+			addr_parse(all[i], &a, NULL);
+			addr_parse(all[j], &b, NULL);
+			CHECK_INT(addr_equal(&a, &b), i == j);
+		}
+}
+
+static void
 test_addr_bad(void)
 {
 	static const char *const bad[] = {"", ":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x",
@@ -260,6 +277,13 @@ compare_sources(const char *text, int count)
 	CHECK_INT(proc.sockets[TCP_ESTABLISHED], 2 * (count - 1));
 	CHECK_INT(proc.sockets[TCP_FIN_WAIT2], 1);
 	CHECK_INT(proc.sockets[TCP_CLOSE_WAIT], 1);
+	/* Whose end is whose: it was the client that closed. */
+	CHECK_INT(proc.server[TCP_LISTEN], 1);
+	CHECK_INT(proc.server[TCP_ESTABLISHED], count - 1);
+	CHECK_INT(proc.server[TCP_FIN_WAIT2], 0);
+	CHECK_INT(proc.server[TCP_CLOSE_WAIT], 1);
+	CHECK_INT(census_open(proc.sockets), 2 * count);
+	CHECK_INT(census_open(proc.server), count);
 	if (census_from_diag(&bound, &diag, &err) == 0)
 		for (int state = 0; state < CENSUS_STATES; state++)
 			CHECK_INT(diag.sockets[state], proc.sockets[state]);
@@ -304,6 +328,7 @@ main(void)
 	CU_TestInfo tests[] = {
 		{"addresses read and printed", test_addr_good},
 		{"addresses refused", test_addr_bad},
+		{"addresses compared", test_addr_equal},
 		{"address message", test_addr_message},
 		{"exchange", test_exchange},
 		{"connection refused", test_refused},

@@ -113,7 +113,7 @@ expect(const char *line, int status, const char *first_words)
 static void
 test_usage(void)
 {
-	expect("toy", 2, "probe-toy: no command: expected serve, run or describe");
+	expect("toy", 2, "probe-toy: no command: expected serve, run, check or describe");
 	expect("toy rnu", 2, "probe-toy: unknown command 'rnu': did you mean 'run'?");
 	expect("toy run --peer 127.0.0.1:1", 2, "probe-toy: option '--samples' is missing");
 	expect("toy run --samples 1", 2, "probe-toy: option '--peer' is missing");
@@ -128,6 +128,11 @@ test_usage(void)
 	expect(RUN " wait=sleep", 2,
 		"probe-toy: option 'wait': 'sleep' is not one of block|spin");
 	expect(RUN " wait=spin cpu=same", 2, "probe-toy: wait=spin needs a core for each half");
+	expect("toy check", 2, "probe-toy: option '--samples' is missing");
+	expect("toy check --samples 1 size=64", 2, "probe-toy: option 'size': ");
+	expect("toy check --samples 1 wait=spin cpu=same", 2,
+		"probe-toy: wait=spin needs a core for each half");
+	expect("toy check --samples 1 count=1", 0, ""); /* it runs nothing */
 	expect("toy --help", 0, "");
 	expect("toy describe", 0, "");
 }
@@ -152,7 +157,8 @@ test_describe(void)
 
 	probe_describe(&toy, out);
 	fclose(out);
-	CHECK_TEXT(text, "option wait choice block|spin block sleep in the system call, or "
+	CHECK_TEXT(text, "check\n"
+			 "option wait choice block|spin block sleep in the system call, or "
 			 "call it over and over\n"
 			 "option cpu choice any|same|split any cores of client and server: "
 			 "free, one for both, one each\n"

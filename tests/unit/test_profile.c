@@ -147,12 +147,57 @@ test_refusals(void)
 		{"schema: 1\nrtt: 50ms\njiter: 1ms\n",
 			"netem/p.yaml:3:1: unknown key 'jiter': did you mean 'jitter'?"},
 		{"schema: 1\nrtt: 50ms\nburst: 3\n",
-			"netem/p.yaml:3:1: unknown key 'burst': known are schema, rtt, jitter, "
-			"loss, rate, limit, up, down, loopback"},
-		{"schema: 1\nrtt: 50ms\nup: {reorder: 1%}\n",
-			"netem/p.yaml:3:6: unknown key 'reorder': known are delay, jitter, "
-			"loss, "
-			"rate, limit"},
+			"netem/p.yaml:3:1: key 'burst': of what? 'loss' is missing"},
+		{"schema: 1\nrtt: 50ms\nup: {lose: 1%}\n",
+			"netem/p.yaml:3:6: unknown key 'lose': did you mean 'loss'?"},
+		{"schema: 1\nrtt: 50ms\nloss: 80%\nburst: 3\n",
+			"netem/p.yaml:4:8: key 'burst': bursts of 3 can't lose 80% of all "
+			"packets: at most 3 of 4, or leave 'burst' out"},
+		{"schema: 1\nrtt: 50ms\nloss: 1%\ngemodel: {p: 1%, r: 30%}\n",
+			"netem/p.yaml:4:1: 'gemodel' says all about loss: leave out 'loss' "
+			"and 'burst'"},
+		{"schema: 1\nrtt: 50ms\ngemodel: {p: 1%}\n",
+			"netem/p.yaml:3:10: key 'r' is missing"},
+		{"schema: 1\nrtt: 50ms\ndistribution: normal\n",
+			"netem/p.yaml:3:1: key 'distribution': of what? 'jitter' is missing"},
+		{"schema: 1\nrtt: 50ms\njitter: 1ms\ndistribution: parto\n",
+			"netem/p.yaml:4:15: unknown distribution 'parto': did you mean "
+			"'pareto'?"},
+		{"schema: 1\nrtt: 50ms\ngap: 3\n",
+			"netem/p.yaml:3:1: key 'gap': of what? 'reorder' is missing"},
+		{"schema: 1\nrtt: 0ms\nreorder: 3%\n",
+			"netem/p.yaml:3:1: key 'reorder': without a delay (up) nothing can be "
+			"overtaken"},
+		{"schema: 1\nrtt: 50ms\nqueue: 64kib\n",
+			"netem/p.yaml:3:1: key 'queue': without a 'rate' (or 'trace') nothing "
+			"queues"},
+		{"schema: 1\nrtt: 50ms\nrate: 1mbit\nqueue: 64\n",
+			"netem/p.yaml:4:8: key 'queue': size '64' has no unit: expected one "
+			"such as 64b, 64kib or 1mib"},
+		{"schema: 1\nrtt: 50ms\ntrace: absent\n",
+			"netem/p.yaml:3:8: key 'trace': open netem/absent: No such file or "
+			"directory"},
+		{"schema: 1\nrtt: 50ms\ntrace: ../t\n",
+			"netem/p.yaml:3:8: key 'trace': '../t': expected the name of a file "
+			"beside the profile"},
+		{"schema: 1\nrtt: 50ms\nchanges: [{rtt: 60ms}]\n",
+			"netem/p.yaml:3:11: key 'at' is missing"},
+		{"schema: 1\nrtt: 50ms\nchanges: [{at: 2s, loss: 1%}, {at: 2s, loss: 2%}]\n",
+			"netem/p.yaml:3:36: key 'at': not after the change above"},
+		{"schema: 1\nrtt: 50ms\nchanges: [{at: 2s, jitter: 26ms}]\n",
+			"netem/p.yaml:3:28: key 'jitter': 26ms is larger than the delay of "
+			"25ms (one way, up)"},
+		{"schema: 1\nrtt: 50ms\nchanges: [{at: 2s, trace: t}]\n",
+			"netem/p.yaml:3:20: key 'trace' stands at the top of a profile only"},
+		{"schema: 1\nup: {rtt: 5ms}\n",
+			"netem/p.yaml:2:6: key 'rtt' is the whole round trip: under 'up' and "
+			"'down' it is 'delay', one way"},
+		{"schema: 1\nrtt: 50ms\ndown: {trace: t}\n",
+			"netem/p.yaml:3:8: key 'trace' stands at the top of a profile only, for "
+			"both directions"},
+		{"schema: 1\nrtt: 50ms\nchanges: [{at: 2s, rtt: 5ms, up: {delay: 1ms}}]\n",
+			"netem/p.yaml:3:35: 'rtt' and 'delay' together: the round trip is one "
+			"or the other"},
 		{"schema: 1\nrtt: 50ms\nrtt: 60ms\n",
 			"netem/p.yaml:3:1: duplicate key 'rtt', first on line 2"},
 		{"schema: 1\nloopback: true\nrtt: 1ms\n",
@@ -179,6 +224,107 @@ test_read(void)
 	CHECK_TEXT(err.text, "open /nonexistent/x.yaml: No such file or directory");
 	CHECK_INT(profile_read("/", &profile, &err), -1);
 	CHECK_TEXT(err.text, "read /: Is a directory");
+}
+
+static void
+test_bursts(void)
+{
+	struct profile profile;
+
+	/* p / (p + r) of all packets are lost, in bursts of 1 / r. */
+	CHECK_TEXT(parse("schema: 1\nrtt: 50ms\nloss: 1%\nburst: 4\n", &profile), "read");
+	CHECK_INT(profile.path[UP].bursts, true);
+	CHECK_INT(profile.path[UP].gemodel.to_good_ppb, 250000000);
+	CHECK_INT(profile.path[UP].gemodel.to_bad_ppb, 2525253);
+	CHECK_INT(profile.path[UP].gemodel.bad_loss_ppb, 1000000000);
+	CHECK_INT(profile.path[UP].loss_ppm, 10000);
+	profile_free(&profile);
+	CHECK_TEXT(parse("schema: 1\nrtt: 50ms\nloss: 1%\n"
+			 "up: {gemodel: {p: 1%, r: 9%, bad: 50%, good: 1%}}\n",
+			   &profile),
+		"read");
+	CHECK_INT(profile.path[UP].bursts, true);
+	CHECK_INT(profile.path[UP].loss_ppm, 59000); /* a tenth of 50%, nine tenths of 1% */
+	CHECK_INT(profile.path[UP].gemodel.good_loss_ppb, 10000000);
+	CHECK_INT(profile.path[DOWN].bursts, false);
+	CHECK_INT(profile.path[DOWN].loss_ppm, 10000);
+	profile_free(&profile);
+}
+
+static void
+test_more_keys(void)
+{
+	struct profile profile;
+
+	CHECK_TEXT(
+		parse("schema: 1\nrtt: 50ms\njitter: 5ms\ndistribution: paretonormal\n"
+		      "duplicate: 2%\ncorrupt: 0.1%\nreorder: 25%\ngap: 5\nrate: 1mbit\n"
+		      "queue: 64kib\ncold: true\ndown: {distribution: normal, reorder: 0%}\n",
+			&profile),
+		"read");
+	CHECK_INT(profile.cold, true);
+	CHECK_INT(profile.path[UP].distribution, DISTRIBUTION_PARETONORMAL);
+	CHECK_INT(profile.path[DOWN].distribution, DISTRIBUTION_NORMAL);
+	CHECK_INT(profile.path[UP].duplicate_ppm, 20000);
+	CHECK_INT(profile.path[UP].corrupt_ppm, 1000);
+	CHECK_INT(profile.path[UP].reorder_ppm, 250000);
+	CHECK_INT(profile.path[UP].reorder_gap, 5);
+	CHECK_INT(profile.path[DOWN].reorder_ppm, 0);
+	CHECK_INT(profile.path[DOWN].reorder_gap, 0);
+	CHECK_INT(profile.path[UP].queue_bytes, 65536);
+	CHECK_INT(impairment_missing_ppm(&profile.path[UP]), 1000);
+	profile_free(&profile);
+}
+
+static void
+test_changes(void)
+{
+	struct profile profile;
+
+	CHECK_TEXT(parse("schema: 1\nrtt: 50ms\nloss: 1%\nburst: 3\nup: {loss: 2%}\n"
+			 "changes:\n"
+			 "  - {at: 5s, rtt: 120ms}\n"
+			 "  - {at: 8s, loss: 100%}\n"
+			 "  - {at: 9s, loss: 0%, down: {rate: 1mbit}}\n",
+			   &profile),
+		"read");
+	CHECK_INT(profile.change_count, 3);
+	CHECK_INT(profile.path[UP].delay_ns, 25 * MS);
+	CHECK_INT(profile.changes[0].at_ns, 5 * NS_PER_S);
+	CHECK_INT(profile.changes[0].path[DOWN].delay_ns, 60 * MS);
+	CHECK_INT(profile.changes[0].path[UP].loss_ppm, 20000);
+	CHECK_INT(profile.changes[0].path[DOWN].bursts, true);
+	CHECK_INT(profile.changes[1].path[UP].loss_ppm, 1000000);
+	CHECK_INT(profile.changes[1].path[DOWN].loss_ppm, 1000000);
+	CHECK_INT(profile.changes[1].path[DOWN].bursts, false);
+	CHECK_INT(profile.changes[2].path[UP].delay_ns, 60 * MS);
+	CHECK_INT(profile.changes[2].path[UP].loss_ppm, 0);
+	CHECK_INT(profile.changes[2].path[UP].rate_bps, 0);
+	CHECK_INT(profile.changes[2].path[DOWN].rate_bps, 1000000);
+	profile_free(&profile);
+}
+
+static void
+test_changes_of_one_delay(void)
+{
+	struct profile profile;
+
+	CHECK_TEXT(parse("schema: 1\nrtt: 50ms\n"
+			 "changes:\n"
+			 "  - {at: 5s, down: {delay: 40ms}}\n"
+			 "  - {at: 6s, loss: 1%}\n"
+			 "  - {at: 7s, up: {delay: 10ms}}\n"
+			 "  - {at: 8s, rtt: 20ms}\n",
+			   &profile),
+		"read");
+	CHECK_INT(profile.changes[0].path[UP].delay_ns, 25 * MS);
+	CHECK_INT(profile.changes[0].path[DOWN].delay_ns, 40 * MS);
+	CHECK_INT(profile.changes[1].path[DOWN].delay_ns, 40 * MS);
+	CHECK_INT(profile.changes[2].path[UP].delay_ns, 10 * MS);
+	CHECK_INT(profile.changes[2].path[DOWN].delay_ns, 40 * MS);
+	CHECK_INT(profile.changes[3].path[UP].delay_ns, 10 * MS);
+	CHECK_INT(profile.changes[3].path[DOWN].delay_ns, 10 * MS);
+	profile_free(&profile);
 }
 
 static void
@@ -210,6 +356,10 @@ main(void)
 		{"loopback", test_loopback},
 		{"what is refused, in which words", test_refusals},
 		{"files that are none", test_read},
+		{"loss in bursts", test_bursts},
+		{"every other key", test_more_keys},
+		{"changes start from the one before", test_changes},
+		{"a change of one delay leaves the other", test_changes_of_one_delay},
 		{"the queue holds what is in flight", test_limit},
 		CU_TEST_INFO_NULL,
 	};

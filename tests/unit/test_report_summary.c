@@ -282,6 +282,48 @@ headline_pairs_variants(void)
 	scratch_remove(dir);
 }
 
+/* Where a request went, and what is left of it: with shares of the phases, at one profile. */
+static void
+headline_of_a_whole_request(void)
+{
+	static const struct {
+		const char *variant, *client;
+	} variants[] = {
+		{"cpu=same;state=cold",
+			"sample total ns 200000\nsample phase_dns ns 50000\nsample phase_tcp ns "
+			"20000\nsample phase_tls ns 100000\nsample phase_wait ns 29000\nsample "
+			"phase_body ns 1000\n"},
+		{"cpu=same;state=kept", "sample total ns 30000\n"},
+		{"cpu=same;state=resumed", "sample total ns 90000\n"},
+		{"state=early", "sample total ns 70000\n"},
+	};
+	char *dir = scratch_make(), *text;
+	struct buf cells = {0};
+
+	for (size_t i = 0; i < 4; i++) {
+		char *cell = rundir_cell("request", variants[i].variant, "localhost", "");
+		char *id = alloc_printf("request/%s/localhost/4", variants[i].variant);
+		/* A median takes two. */
+		char *twice = alloc_printf("%s%s", variants[i].client, variants[i].client);
+
+		buf_printf(&cells, "%s%s", i ? "," : "", cell);
+		rundir_local(dir, id, 1, twice, "");
+		free(cell);
+		free(id);
+		free(twice);
+	}
+	rundir_manifest(dir, 1, buf_text(&cells));
+	text = summary_of(dir);
+	check_holds(text,
+		"- At localhost, with `cpu=same`, an HTTPS request with nothing to use again took "
+		"200.0 us: DNS 50.0 us (25%), TCP 20.0 us (10%), TLS 100.0 us (50%), the server's "
+		"first byte 29.0 us (15%), the rest of the reply 1.00 us (1%). It took 90.0 us with "
+		"the TLS session resumed too, 30.0 us with the connection kept.\n");
+	free(text);
+	buf_free(&cells);
+	scratch_remove(dir);
+}
+
 static void
 headline_without_a_question(void)
 {
@@ -341,10 +383,14 @@ compares(void)
 
 	two_runs(&a, &b);
 	text = comparison_of(a, b, false);
-	CHECK_TEXT(text, "A is 20261130T170000Z-test, B is 20261130T170000Z-test.\n"
+	CHECK_TEXT(text, "A is 20261130T170000Z-test (netns, tun), B is "
+			 "20261130T170000Z-test (netns, tun).\n"
 			 "Of 3 metrics 1 differ (the 95% intervals of their medians do not "
 			 "overlap), 2 do not,\n"
 			 "and 0 cannot be said (no interval in one of the runs).\n\n"
+			 "| profile | times | B/A, median | least |  most | equal counts |\n"
+			 "|---------|------:|------------:|------:|------:|-------------:|\n"
+			 "| wan50   |     2 |       1.000 | 1.000 | 1.500 |       1 of 1 |\n\n"
 			 "| cell                      | metric       |    A p50 |    B p50 |   "
 			 "B/A | intervals overlap |\n"
 			 "|---------------------------|--------------|---------:|---------:|---"
@@ -478,6 +524,7 @@ main(void)
 		{"every repeat counts", every_repeat_counts},
 		{"nothing measured is not judged", nothing_measured_is_not_judged},
 		{"headline pairs variants", headline_pairs_variants},
+		{"headline of a whole request", headline_of_a_whole_request},
 		{"headline without a question", headline_without_a_question},
 		{"compares", compares},
 		{"compares plans", compares_plans},

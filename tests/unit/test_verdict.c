@@ -123,6 +123,10 @@ test_tolerance(void)
 	CHECK_INT(verdict_tolerance_ns(&profile), 200000);
 	profile.path[DOWN].rate_bps = 1000000; /* 800 bits take 800 us */
 	CHECK_INT(verdict_tolerance_ns(&profile), 1000000);
+	profile.path[UP].distribution = DISTRIBUTION_PARETO;
+	CHECK_INT(verdict_tolerance_ns(&profile), 1050000);
+	profile.path[DOWN].reorder_ppm = 500000;
+	CHECK_INT(verdict_tolerance_ns(&profile), 1300000);
 }
 
 static void
@@ -131,6 +135,7 @@ test_drops(void)
 	struct profile profile = wan50();
 	struct buf none = text("count up_packets 900\ncount up_lost 9\ncount up_dropped 0\n");
 	struct buf some = text("count down_dropped 3\n");
+	struct buf missed = text("count up_missed 2\ncount down_missed 0\n");
 	struct err err;
 
 	CHECK_INT(verdict_drops(&none, &profile, &err), 0);
@@ -139,6 +144,10 @@ test_drops(void)
 		err.text, "the link dropped 3 packets (down_dropped) that no setting explains");
 	profile.path[DOWN].rate_bps = 1000000; /* a slow link's queue may overflow */
 	CHECK_INT(verdict_drops(&some, &profile, &err), 0);
+	CHECK_INT(verdict_drops(&missed, &profile, &err), -1);
+	CHECK_TEXT(err.text, "the machine lost 2 packets (up_missed) on their way to the link "
+			     "or from it");
+	buf_free(&missed);
 	buf_free(&none);
 	buf_free(&some);
 }
@@ -175,6 +184,45 @@ test_stalls(void)
 	CHECK_INT(judge_stalls("info stall_max_ns 40000000\n", &profile, &err), -1);
 }
 
+static int
+judge_lateness(const char *link, const struct profile *profile, struct err *err)
+{
+	struct buf buf = text(link);
+	int status = verdict_lateness(&buf, profile, err);
+
+	buf_free(&buf);
+	return status;
+}
+
+static void
+test_lateness(void)
+{
+	struct profile profile = wan50();
+	struct err err;
+
+	CHECK_INT(judge_lateness("info qdisc_near netem\n", &profile, &err), 0);
+	CHECK_INT(judge_lateness("info lateness_p50_ns 500000\ninfo lateness_p99_ns 2500000\n"
+				 "info lateness_max_ns 9000000\n",
+			  &profile, &err),
+		0);
+	CHECK_INT(judge_lateness("info lateness_p50_ns 501000\n", &profile, &err), -1);
+	CHECK_TEXT(err.text, "half of the packets left the emulator late by at least 501 us, "
+			     "more than 500 us");
+	CHECK_INT(judge_lateness("info lateness_p50_ns 1000\ninfo lateness_p99_ns 2501000\n",
+			  &profile, &err),
+		-1);
+	CHECK_TEXT(err.text, "one packet in 100 left the emulator late by at least 2.50 ms, "
+			     "more than 2.50 ms");
+	CHECK_INT(judge_lateness("info lateness_p99_ns -\n", &profile, &err), -1);
+	/* Jitter and rate are in the due time; a short way has a floor. */
+	profile.path[UP].jitter_ns = profile.path[DOWN].jitter_ns = 10000000;
+	profile.path[UP].rate_bps = 1000000;
+	CHECK_INT(verdict_late_p50_limit_ns(&profile), 500000);
+	profile.path[UP].delay_ns = profile.path[DOWN].delay_ns = 250000;
+	CHECK_INT(verdict_late_p50_limit_ns(&profile), 75000);
+	CHECK_INT(verdict_late_p99_limit_ns(&profile), 600000);
+}
+
 int
 main(void)
 {
@@ -188,6 +236,7 @@ main(void)
 		{"tolerance", test_tolerance},
 		{"drops", test_drops},
 		{"stalls", test_stalls},
+		{"lateness", test_lateness},
 		CU_TEST_INFO_NULL,
 	};
 

@@ -1,5 +1,5 @@
 /* Two sockets at one port, and nobody behind them. */
-#include "run/silent.h"
+#include "base/silent.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

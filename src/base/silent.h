@@ -1,7 +1,7 @@
 /* A peer that never answers: a listening TCP socket that nobody accepts on and a UDP socket
  * that nobody reads, at one address of the loopback. */
-#ifndef RUN_SILENT_H
-#define RUN_SILENT_H
+#ifndef BASE_SILENT_H
+#define BASE_SILENT_H
 
 #include "base/err.h"
 
