@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The same matrix in docker and in netns gives the same answer: what is counted exactly, round trips
-# over a link of 50 ms within 2%. At 0.5 ms a repeat moves by more than that in one runtime already,
-# so there the bound is wider; results/reference holds both runs at full length. What takes no round
-# trip, or mostly CPU time, is the business of the images' OpenSSL and c-ares, not of the runtime.
+# The same matrix in docker and in netns gives the same answer: what the matrix states as one number
+# exactly, round trips over a link of 50 ms within 2%. At 0.5 ms a repeat moves by more than that in
+# one runtime already, so there the bound is wider; results/reference holds both runs at full length.
+# What takes no round trip, or mostly CPU time, is the business of the images' OpenSSL and c-ares, not
+# of the runtime.
 . "$(dirname "$0")/lib.sh"
 export DOCKER=${RTTMATRIX_TEST_DOCKER:-docker}
 need python3 "$DOCKER"
@@ -22,44 +23,59 @@ print(*sorted({row[7] for row in csv.reader(sys.stdin)}))')" $runtime
 done
 "$BIN/rttmatrix" compare --csv "$tmp/netns/latest" "$tmp/docker/latest" >"$tmp/compared.csv"
 
-# A total that a repeat moves in one runtime by itself may differ; so may how many sockets are still
-# in TIME_WAIT, of which the kernel takes one again by chance (time_wait_entered counts them all).
+# Counts that the matrix states as one number are fixed by a protocol and the cell's parameters. The
+# others may be the scheduler's, the kernel's timers' or the losses', and that two repeats agree does
+# not show that they are not: of those nearly all must agree, and which do not is printed.
 python3 - "$tmp/compared.csv" "$tmp"/{netns,docker}/latest/matrix.csv <<'EOF'
-import csv, sys
+import csv, json, sys
 compared, *runs = sys.argv[1:]
-steady, p50, rtt = {}, {}, {"lan": 0.5e6, "wan50": 50e6}
+stated, ranges = set(), set()
+for cell in json.load(open(runs[0].replace("matrix.csv", "manifest.json")))["cells"]:
+    for e in cell["expect"]:
+        (stated if e["kind"] == "equals" else ranges).add((cell["id"], e["metric"]))
+steady, p50, fewest, rtt = {}, {}, {}, {"lan": 0.5e6, "wan50": 50e6}
 for run in runs:
     for row in csv.DictReader(open(run)):
         key = (row["cell"], row["metric"])
         steady[key] = steady.get(key, True) and row["min"] == row["max"]
+        fewest[key] = min(fewest.get(key, 8), int(row["n"] or 0))
         p50.setdefault(key, float(row["p50"] or row["min"] or 0))
-chance = {cell for (cell, metric), same in steady.items() if metric == "connections" and not same}
+chance = {cell for cell, metric in ranges if metric == "connections"}
 def of_the_link(cell, metric, profile):
     if metric == "after_drain":  # a retransmission timer's, which began at any moment before
+        return False
+    if fewest[cell, metric] < 8:  # one sample a repeat: the median is one of them
         return False
     if cell in chance:  # how many connections there are differs from repeat to repeat, and so do times
         return False
     here = p50[cell, metric]
     local = p50.get((cell.replace(f"/{profile}/", "/localhost/"), metric), 0)
     return here >= 0.8 * rtt[profile] and local <= 0.2 * here
-seen = {"count": 0, "lan": 0, "wan50": 0}
+seen = {"stated count": 0, "other count": 0, "lan": 0, "wan50": 0}
+moved = 0
 bounds = {"lan": 0.25, "wan50": 0.02}
 def verdict(name, good, why):
     print(f"ok {name}" if good else f"not ok {name}: {why}")
 for row in csv.DictReader(open(compared)):
     what = f'{row["cell"]} {row["metric"]}'
     profile = row["cell"].split("/")[2]
-    if row["metric"] == "time_wait":
-        continue
-    if row["unit"] == "count" and steady[row["cell"], row["metric"]]:
-        seen["count"] += 1
+    key = (row["cell"], row["metric"])
+    if row["unit"] == "count" and (key in stated or steady[key]):
+        seen["stated count" if key in stated else "other count"] += 1
         if row["p50_a"] != row["p50_b"]:
-            verdict(what, False, f'{row["p50_a"]} in netns, {row["p50_b"]} in docker')
+            why = f'{row["p50_a"]} in netns, {row["p50_b"]} in docker'
+            if key in stated:
+                verdict(what, False, why)
+            else:
+                moved += 1
+                print(f"not stated as one number, and moved: {what}: {why}")
     elif row["unit"] == "ns" and profile in bounds and of_the_link(row["cell"], row["metric"], profile):
         seen[profile] += 1
         if not row["ratio"] or abs(float(row["ratio"]) - 1) > bounds[profile]:
             verdict(what, False, f'docker / netns is {row["ratio"] or "unknown"}')
-for name, least in (("count", 60), ("lan", 4), ("wan50", 5)):
+of = seen["other count"]
+verdict("counts not stated: 95% agree", moved <= 0.05 * of, f"{moved} of {of} moved")
+for name, least in (("stated count", 300), ("other count", 500), ("lan", 20), ("wan50", 60)):
     verdict(f"compared: {name}", seen[name] >= least, f"only {seen[name]}")
 EOF
 equal 'nothing is left' "$("$DOCKER" ps -aq --filter label=rttmatrix.run)$("$DOCKER" volume ls -q \
