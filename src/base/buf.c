@@ -1,7 +1,6 @@
 /* A growable byte buffer. */
 #include "base/buf.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,20 +40,28 @@ buf_puts(struct buf *buf, const char *text)
 }
 
 void
+buf_vprintf(struct buf *buf, const char *fmt, va_list args)
+{
+	va_list again;
+	int len;
+
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, fmt, args);
+	if (len >= 0) {
+		vsnprintf(buf_reserve(buf, (size_t)len), (size_t)len + 1, fmt, again);
+		buf->len += (size_t)len;
+	}
+	va_end(again);
+}
+
+void
 buf_printf(struct buf *buf, const char *fmt, ...)
 {
 	va_list args;
-	int len;
 
 	va_start(args, fmt);
-	len = vsnprintf(NULL, 0, fmt, args);
+	buf_vprintf(buf, fmt, args);
 	va_end(args);
-	if (len < 0)
-		return;
-	va_start(args, fmt);
-	vsnprintf(buf_reserve(buf, (size_t)len), (size_t)len + 1, fmt, args);
-	va_end(args);
-	buf->len += (size_t)len;
 }
 
 void

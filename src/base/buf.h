@@ -2,6 +2,7 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,6 +17,8 @@ struct buf {
 void buf_add(struct buf *buf, const void *bytes, size_t len);
 void buf_puts(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *buf, const char *fmt, va_list args)
+	__attribute__((format(printf, 2, 0)));
 
 /* Room for at least `len` more bytes behind the data; the caller adds to `len` what it used. */
 char *buf_reserve(struct buf *buf, size_t len);

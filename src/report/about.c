@@ -1,69 +1,61 @@
 /* Run facts and links. */
-#include "report/summary.h"
+#include "report/sections.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/table.h"
+#include "report/link.h"
 #include "report/text.h"
 
 static void
-add_run(const struct report_run *run, struct buf *out)
+add_plan(const struct report_run *run, const struct report_page *page)
 {
-	size_t shown = 0;
-
-	buf_printf(out,
-		"- Run `%s` of matrix %s, %s to %s, seed %" PRId64 ", %" PRId64
-		" repeat%s, %" PRId64 " job%s.\n",
-		run->name, run->matrix, run->start, run->end ? run->end : "(not ended)",
-		run->seed, run->repeats, run->repeats == 1 ? "" : "s", run->jobs,
+	report_page_open(page, PAGE_ITEM);
+	report_page_say(page, "Run ");
+	report_page_put(page, PAGE_CODE, "%s", run->name);
+	report_page_say(page,
+		" of matrix %s, %s to %s, seed %" PRId64 ", %" PRId64 " repeat%s, %" PRId64
+		" job%s.",
+		run->matrix, run->start, run->end ? run->end : "(not ended)", run->seed,
+		run->repeats, run->repeats == 1 ? "" : "s", run->jobs,
 		run->jobs == 1 ? "" : "s");
-	buf_printf(out, "- Runtime %s, link backend %s", run->runtime, run->link);
+	report_page_close(page, PAGE_ITEM);
+}
+
+static void
+add_place(const struct report_run *run, const struct report_page *page)
+{
+	report_page_open(page, PAGE_ITEM);
+	report_page_say(page, "Runtime %s, link backend %s", run->runtime, run->link);
 	for (size_t i = 0; i < run->congestion.count; i++)
-		buf_printf(out, "%s%s", i ? ", " : "; congestion control ",
+		report_page_say(page, "%s%s", i ? ", " : "; congestion control ",
 			run->congestion.items[i].value);
 	if (run->awake)
-		buf_printf(out, "; cores kept awake: %s", run->awake);
-	buf_puts(out, ".\n");
-	for (size_t i = 0; i < run->system.count; i++)
-		buf_printf(out, "%s%s: %s", shown++ ? "; " : "- ", run->system.items[i].name,
-			run->system.items[i].value);
-	buf_puts(out, shown ? ".\n" : "");
+		report_page_say(page, "; cores kept awake: %s", run->awake);
+	report_page_say(page, ".");
+	report_page_close(page, PAGE_ITEM);
 }
 
-/* What all cells of one profile measured. */
-struct link {
-	size_t cells;
-	struct stat_pool rtts; /* measured by each cell */
-	int64_t packets, lost;
-};
-
 static void
-measure(const struct report *report, const char *profile, struct link *link)
+add_system(const struct report_run *run, const struct report_page *page)
 {
-	for (size_t r = 0; r < report->run_count; r++) {
-		for (size_t i = 0; i < report->runs[r].cell_count; i++) {
-			const struct report_cell *cell = &report->runs[r].cells[i];
-
-			if (strcmp(cell->profile->name, profile) ||
-				!cell->rtt_measured_ns.known)
-				continue;
-			link->cells++;
-			stat_pool_add(&link->rtts, cell->rtt_measured_ns.value);
-			link->packets += cell->link_packets;
-			link->lost += cell->link_lost;
-		}
-	}
-	stat_pool_end_repeat(&link->rtts);
+	if (run->system.count == 0)
+		return;
+	report_page_open(page, PAGE_ITEM);
+	for (size_t i = 0; i < run->system.count; i++)
+		report_page_say(page, "%s%s: %s", i ? "; " : "", run->system.items[i].name,
+			run->system.items[i].value);
+	report_page_say(page, ".");
+	report_page_close(page, PAGE_ITEM);
 }
 
 static void
-add_percent(struct report_table *table, bool known, int64_t ppm)
+add_percent(struct report_table *table, struct stat_optional ppm)
 {
 	struct buf text = {0};
 
-	if (known && ppm >= 0) {
-		report_text_fixed(&text, (ppm + 50) / 100, 2);
+	if (ppm.known && ppm.value >= 0) {
+		report_text_fixed(&text, (ppm.value + 50) / 100, 2);
 		buf_puts(&text, "%");
 	}
 	report_table_add(table, buf_text(&text));
@@ -71,12 +63,12 @@ add_percent(struct report_table *table, bool known, int64_t ppm)
 }
 
 static void
-add_time(struct report_table *table, bool known, int64_t ns)
+add_time(struct report_table *table, struct stat_optional ns)
 {
 	struct buf text = {0};
 
-	if (known) { /* figures of one column in one unit, and finer than elsewhere */
-		report_text_fixed(&text, (ns + 500) / 1000, 3);
+	if (ns.known) { /* figures of one column in one unit, and finer than elsewhere */
+		report_text_fixed(&text, (ns.value + 500) / 1000, 3);
 		buf_puts(&text, " ms");
 	}
 	report_table_add(table, buf_text(&text));
@@ -87,26 +79,22 @@ static void
 add_link(struct report_table *table, const struct report *report,
 	const struct report_profile *profile)
 {
-	struct link link = {0};
-	struct stat_sorted rtts;
+	const struct stat_optional rtt = {.known = true, .value = profile->rtt_ns};
+	const struct stat_optional loss = {.known = true,
+		.value = (profile->loss_up_ppm + profile->loss_down_ppm + 1) / 2};
+	struct report_link link;
 	char cells[32];
-	bool any;
 
-	measure(report, profile->name, &link);
-	rtts = stat_pool_sort(&link.rtts);
-	any = rtts.count > 0;
+	report_link_measure(report, profile->name, &link);
 	snprintf(cells, sizeof(cells), "%zu", link.cells);
 	report_table_add(table, profile->name);
-	add_time(table, true, profile->rtt_ns);
-	add_time(table, any, any ? rtts.values[(rtts.count - 1) / 2] : 0);
-	add_time(table, any, any ? rtts.values[0] : 0);
-	add_time(table, any, any ? rtts.values[rtts.count - 1] : 0);
-	add_percent(table, true, (profile->loss_up_ppm + profile->loss_down_ppm + 1) / 2);
-	add_percent(table, link.packets > 0,
-		link.packets > 0 ? report_text_scaled(link.lost, link.packets, 6) : 0);
+	add_time(table, rtt);
+	add_time(table, link.median_ns);
+	add_time(table, link.least_ns);
+	add_time(table, link.most_ns);
+	add_percent(table, loss);
+	add_percent(table, link.lost_ppm);
 	report_table_add(table, cells);
-	stat_sorted_free(&rtts);
-	stat_pool_free(&link.rtts);
 }
 
 static bool
@@ -119,12 +107,12 @@ named_before(const struct report *report, size_t run, const char *name)
 	return false;
 }
 
-static void
-add_links(const struct report *report, struct buf *out)
+void
+report_links(const struct report *report, const struct report_page *page)
 {
 	static const char *const titles[] = {"link", "RTT stated", "RTT measured", "least",
 		"most", "loss stated", "loss measured", "cells"};
-	struct report_table table = {0};
+	struct report_table table = {.heads = 1};
 
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
 		report_table_column(&table, titles[i], i > 0);
@@ -137,20 +125,21 @@ add_links(const struct report *report, struct buf *out)
 		}
 	}
 	if (table.count > table.columns) {
-		buf_puts(out,
-			"## Links\n\nMeasured by an independent echo before and after each "
-			"cell; loss is of the packets of both directions.\n\n");
-		report_table_print(&table, out);
-		buf_puts(out, "\n");
+		report_page_put(page, PAGE_HEADING, "Links");
+		report_page_put(page, PAGE_PARAGRAPH,
+			"Measured by an independent echo before and after each cell; loss is of "
+			"the packets of both directions.");
+		report_page_table(page, "Links", &table);
 	}
 	report_table_free(&table);
 }
 
 void
-report_about(const struct report *report, struct buf *out)
+report_about(const struct report *report, const struct report_page *page)
 {
-	add_links(report, out);
-	buf_puts(out, "## Run\n\n");
-	for (size_t r = 0; r < report->run_count; r++)
-		add_run(&report->runs[r], out);
+	for (size_t r = 0; r < report->run_count; r++) {
+		add_plan(&report->runs[r], page);
+		add_place(&report->runs[r], page);
+		add_system(&report->runs[r], page);
+	}
 }

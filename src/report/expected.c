@@ -1,13 +1,12 @@
 /* The table of expectations: cells of one probe and profile that expect the same share a row.
  */
-#include "report/summary.h"
+#include "report/sections.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "report/judge.h"
-#include "report/table.h"
 
 struct row {
 	const struct report_cell *cell;    /* the first */
@@ -85,10 +84,10 @@ add_row(struct report_table *table, const struct row *row)
 }
 
 void
-report_expected(const struct report *report, struct buf *out)
+report_expected(const struct report *report, const struct report_page *page)
 {
 	static const char *const titles[] = {"probe", "profile", "expected", "found", "cells"};
-	struct report_table table = {0};
+	struct report_table table = {.heads = 3};
 	struct rows rows = {0};
 
 	for (size_t r = 0; r < report->run_count; r++)
@@ -101,9 +100,8 @@ report_expected(const struct report *report, struct buf *out)
 	for (size_t i = 0; i < rows.count; i++)
 		add_row(&table, &rows.items[i]);
 	if (rows.count) {
-		buf_puts(out, "## Expectations\n\n");
-		report_table_print(&table, out);
-		buf_puts(out, "\n");
+		report_page_put(page, PAGE_HEADING, "Expectations");
+		report_page_table(page, "Expectations", &table);
 	}
 	report_table_free(&table);
 	free(rows.items);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
+#include "report/text.h"
 
 /* The place of `name` in the list, where it is put if need be. */
 static size_t
@@ -140,6 +140,16 @@ report_cell_metric(const struct report_cell *cell, const char *name)
 						  : NULL;
 
 	return metric && metric->figures.n ? metric : NULL;
+}
+
+void
+report_cell_rtts(
+	const struct report_cell *cell, const struct report_metric *metric, struct buf *out)
+{
+	if (!cell->profile->loopback && metric->unit == RECORD_NS &&
+		metric->figures.p50.known && cell->rtt_measured_ns.known &&
+		cell->rtt_measured_ns.value > 0)
+		report_text_ratio(out, metric->figures.p50.value, cell->rtt_measured_ns.value);
 }
 
 /* Is the setting `word` ("k=v", `len` bytes) one of `variant`'s? */

@@ -2,6 +2,7 @@
 #ifndef REPORT_GROUP_H
 #define REPORT_GROUP_H
 
+#include "base/buf.h"
 #include "report/model.h"
 
 /* Names and cells belong to the report; everything is in the order it first appeared. */
@@ -28,6 +29,11 @@ const struct report_cell *report_group_cell(
 /* The metric of that name in that cell when it has a figure, or NULL; `cell` may be NULL. */
 const struct report_metric *report_cell_metric(
 	const struct report_cell *cell, const char *name);
+
+/* Append the median of that metric of that cell in measured round trips, "2.00"; nothing where
+ * there is no link, or the metric is no time. */
+void report_cell_rtts(
+	const struct report_cell *cell, const struct report_metric *metric, struct buf *out);
 
 /* A variant without the settings that all variants of the group share; free() it. */
 char *report_group_short(const struct report_group *group, size_t variant);

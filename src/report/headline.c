@@ -108,18 +108,22 @@ counterpart(const struct report_group *group, size_t variant, const struct quest
 }
 
 static void
-add_figure(struct buf *out, const struct figure *figure)
+begin_at(const struct report_page *page, const struct report_cell *cell)
 {
-	const struct report_cell *cell = figure->cell;
-	int64_t p50 = figure->metric->figures.p50.value;
+	report_page_open(page, PAGE_ITEM);
+	report_page_say(page, "At %s", cell->profile->name);
+}
 
-	report_text_value(out, RECORD_NS, p50);
-	if (cell->profile->loopback || !cell->rtt_measured_ns.known ||
-		cell->rtt_measured_ns.value <= 0)
-		return;
-	buf_puts(out, " (");
-	report_text_ratio(out, p50, cell->rtt_measured_ns.value);
-	buf_puts(out, " RTT)");
+static void
+add_figure(const struct report_page *page, const struct figure *figure)
+{
+	struct buf rtts = {0};
+
+	report_text_value(page->out, RECORD_NS, figure->metric->figures.p50.value);
+	report_cell_rtts(figure->cell, figure->metric, &rtts);
+	if (rtts.len)
+		report_page_say(page, " (%s RTT)", buf_text(&rtts));
+	buf_free(&rtts);
 }
 
 /* `variant` less one of its settings, which the sentence says in words; free() it. */
@@ -142,43 +146,47 @@ without(const char *variant, const char *setting)
 
 /* The variant that was taken, when the reader could take it for another. */
 static void
-add_variant(struct buf *out, const struct report_group *group, const char *variant,
-	const char *setting)
+add_variant(const struct report_page *page, const struct report_group *group,
+	const char *variant, const char *setting)
 {
 	char *rest = without(variant, setting);
 
-	if (group->variant_count > 1 && *rest && strcmp(rest, "default"))
-		buf_printf(out, ", with `%s`,", rest);
+	if (group->variant_count > 1 && *rest && strcmp(rest, "default")) {
+		report_page_say(page, ", with ");
+		report_page_put(page, PAGE_CODE, "%s", rest);
+		report_page_say(page, ",");
+	}
 	free(rest);
 }
 
 static void
-add_pair(struct buf *out, const struct report_group *group, const struct question *question,
-	const struct figure pair[2])
+add_pair(const struct report_page *page, const struct report_group *group,
+	const struct question *question, const struct figure pair[2])
 {
 	int64_t dear = pair[0].metric->figures.p50.value;
 	int64_t cheap = pair[1].metric->figures.p50.value;
 
-	buf_printf(out, "- At %s", pair[0].cell->profile->name);
-	add_variant(out, group, pair[0].cell->variant, question->dear.setting);
-	buf_printf(out, " %s took ", question->dear.words);
-	add_figure(out, &pair[0]);
-	buf_printf(out, ", %s ", question->cheap.words);
-	add_figure(out, &pair[1]);
+	begin_at(page, pair[0].cell);
+	add_variant(page, group, pair[0].cell->variant, question->dear.setting);
+	report_page_say(page, " %s took ", question->dear.words);
+	add_figure(page, &pair[0]);
+	report_page_say(page, ", %s ", question->cheap.words);
+	add_figure(page, &pair[1]);
 	if (dear > cheap) {
-		buf_printf(out, ": %s saves ", question->gain);
-		report_text_value(out, RECORD_NS, dear - cheap);
-		buf_puts(out, " a request (");
-		report_text_times(out, dear, cheap);
-		buf_puts(out, ")");
+		report_page_say(page, ": %s saves ", question->gain);
+		report_text_value(page->out, RECORD_NS, dear - cheap);
+		report_page_say(page, " a request (");
+		report_text_times(page->out, dear, cheap);
+		report_page_say(page, ")");
 	}
-	buf_puts(out, ".\n");
+	report_page_say(page, ".");
+	report_page_close(page, PAGE_ITEM);
 }
 
 /* Answer one question at one profile: of the first variant that can. */
 static bool
-answer_at(struct buf *out, const struct question *question, const struct report_group *group,
-	size_t profile)
+answer_at(const struct report_page *page, const struct question *question,
+	const struct report_group *group, size_t profile)
 {
 	for (size_t v = 0; v < group->variant_count; v++) {
 		size_t other = counterpart(group, v, question);
@@ -188,7 +196,7 @@ answer_at(struct buf *out, const struct question *question, const struct report_
 			!find_figure(group, v, profile, question->dear.metric, &pair[0]) ||
 			!find_figure(group, other, profile, question->cheap.metric, &pair[1]))
 			continue;
-		add_pair(out, group, question, pair);
+		add_pair(page, group, question, pair);
 		return true;
 	}
 	return false;
@@ -196,18 +204,19 @@ answer_at(struct buf *out, const struct question *question, const struct report_
 
 /* The farthest profile first: that is what is asked for. */
 static bool
-answer(struct buf *out, const struct question *question, const struct report_group *group)
+answer(const struct report_page *page, const struct question *question,
+	const struct report_group *group)
 {
 	bool answered = false;
 
 	for (size_t p = group->profile_count; p-- > 0;)
-		answered |= answer_at(out, question, group, p);
+		answered |= answer_at(page, question, group, p);
 	return answered;
 }
 
 /* Each phase with its share of all of them. */
 static void
-add_shares(struct buf *out, const struct figure shares[static PHASES])
+add_shares(const struct report_page *page, const struct figure shares[static PHASES])
 {
 	int64_t sum = 0;
 
@@ -216,15 +225,16 @@ add_shares(struct buf *out, const struct figure shares[static PHASES])
 	for (size_t i = 0; i < PHASES; i++) {
 		int64_t p50 = shares[i].metric->figures.p50.value;
 
-		buf_printf(out, "%s %s ", i ? "," : ":", phases[i].words);
-		report_text_value(out, RECORD_NS, p50);
-		buf_printf(out, " (%lld%%)", (long long)report_text_scaled(p50, sum, 2));
+		report_page_say(page, "%s %s ", i ? "," : ":", phases[i].words);
+		report_text_value(page->out, RECORD_NS, p50);
+		report_page_say(page, " (%lld%%)", (long long)report_text_scaled(p50, sum, 2));
 	}
-	buf_puts(out, ".");
+	report_page_say(page, ".");
 }
 
 static void
-add_reuses(struct buf *out, const struct report_group *group, size_t variant, size_t profile)
+add_reuses(const struct report_page *page, const struct report_group *group, size_t variant,
+	size_t profile)
 {
 	const char *before = " It took";
 
@@ -235,18 +245,19 @@ add_reuses(struct buf *out, const struct report_group *group, size_t variant, si
 		if (v == group->variant_count ||
 			!find_figure(group, v, profile, reuses[i].metric, &left))
 			continue;
-		buf_printf(out, "%s ", before);
-		add_figure(out, &left);
-		buf_printf(out, " with %s", reuses[i].words);
+		report_page_say(page, "%s ", before);
+		add_figure(page, &left);
+		report_page_say(page, " with %s", reuses[i].words);
 		before = ",";
 	}
 	if (*before == ',')
-		buf_puts(out, ".");
+		report_page_say(page, ".");
 }
 
 /* At one profile, of the first variant that has it all. */
 static bool
-answer_whole_at(struct buf *out, const struct report_group *group, size_t profile)
+answer_whole_at(
+	const struct report_page *page, const struct report_group *group, size_t profile)
 {
 	for (size_t v = 0; v < group->variant_count; v++) {
 		struct figure all, shares[PHASES];
@@ -260,31 +271,31 @@ answer_whole_at(struct buf *out, const struct report_group *group, size_t profil
 			found++;
 		if (found < PHASES)
 			continue;
-		buf_printf(out, "- At %s", all.cell->profile->name);
-		add_variant(out, group, all.cell->variant, whole.setting);
-		buf_printf(out, " %s took ", whole.words);
-		add_figure(out, &all);
-		add_shares(out, shares);
-		add_reuses(out, group, v, profile);
-		buf_puts(out, "\n");
+		begin_at(page, all.cell);
+		add_variant(page, group, all.cell->variant, whole.setting);
+		report_page_say(page, " %s took ", whole.words);
+		add_figure(page, &all);
+		add_shares(page, shares);
+		add_reuses(page, group, v, profile);
+		report_page_close(page, PAGE_ITEM);
 		return true;
 	}
 	return false;
 }
 
 static bool
-answer_whole(struct buf *out, const struct report_group *group)
+answer_whole(const struct report_page *page, const struct report_group *group)
 {
 	bool answered = false;
 
 	for (size_t p = group->profile_count; p-- > 0;)
-		answered |= answer_whole_at(out, group, p);
+		answered |= answer_whole_at(page, group, p);
 	return answered;
 }
 
 /* The first timed metric at the last profile that has it. */
 static bool
-answer_plainly(struct buf *out, const struct report_group *group)
+answer_plainly(const struct report_page *page, const struct report_group *group)
 {
 	for (size_t m = 0; m < group->metric_count; m++) {
 		for (size_t p = group->profile_count; p-- > 0;) {
@@ -296,11 +307,14 @@ answer_plainly(struct buf *out, const struct report_group *group)
 				v++;
 			if (v == group->variant_count)
 				continue;
-			buf_printf(out, "- At %s", figure.cell->profile->name);
-			add_variant(out, group, figure.cell->variant, NULL);
-			buf_printf(out, " `%s` of %s took ", group->metrics[m], group->probe);
-			add_figure(out, &figure);
-			buf_puts(out, ".\n");
+			begin_at(page, figure.cell);
+			add_variant(page, group, figure.cell->variant, NULL);
+			report_page_say(page, " ");
+			report_page_put(page, PAGE_CODE, "%s", group->metrics[m]);
+			report_page_say(page, " of %s took ", group->probe);
+			add_figure(page, &figure);
+			report_page_say(page, ".");
+			report_page_close(page, PAGE_ITEM);
 			return true;
 		}
 	}
@@ -308,8 +322,10 @@ answer_plainly(struct buf *out, const struct report_group *group)
 }
 
 void
-report_headline(const struct report_group *groups, size_t count, struct buf *out)
+report_headline(const struct report_group *groups, size_t count, const struct report_page *page)
 {
+	struct buf items = {0};
+	const struct report_page list = {page->format, &items};
 	bool answered = false;
 
 	for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++) {
@@ -317,13 +333,19 @@ report_headline(const struct report_group *groups, size_t count, struct buf *out
 
 		/* One address family says it. */
 		for (size_t i = 0; i < count && !here; i++)
-			here = answer(out, &questions[q], &groups[i]);
+			here = answer(&list, &questions[q], &groups[i]);
 		answered |= here;
 	}
 	for (size_t i = 0, here = 0; i < count && !here; i++) {
-		here = answer_whole(out, &groups[i]);
+		here = answer_whole(&list, &groups[i]);
 		answered |= here;
 	}
 	for (size_t i = 0; !answered && i < count; i++)
-		answered = answer_plainly(out, &groups[i]);
+		answered = answer_plainly(&list, &groups[i]);
+	if (items.len) {
+		report_page_open(page, PAGE_LIST);
+		buf_add(page->out, items.data, items.len);
+		report_page_close(page, PAGE_LIST);
+	}
+	buf_free(&items);
 }

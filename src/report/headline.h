@@ -2,12 +2,13 @@
 #ifndef REPORT_HEADLINE_H
 #define REPORT_HEADLINE_H
 
-#include "base/buf.h"
 #include "report/group.h"
+#include "report/page.h"
 
-/* Append Markdown list items, from what the groups hold; a plain one about the first timed
+/* Append a list, made from what the groups hold; a plain item about the first timed
  * metric when none of the questions the table knows can be answered; nothing without figures.
  */
-void report_headline(const struct report_group *groups, size_t count, struct buf *out);
+void report_headline(
+	const struct report_group *groups, size_t count, const struct report_page *page);
 
 #endif

@@ -1,13 +1,13 @@
 /* The tables with the profiles side by side. */
-#include "report/summary.h"
+#include "report/sections.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "report/fold.h"
 #include "report/judge.h"
-#include "report/table.h"
 #include "report/text.h"
 
 #define PROFILES_MAX 32 /* columns; a table with more is not read by anybody */
@@ -19,6 +19,12 @@ struct side {
 	size_t linked;   /* the last column with a link; `profiles` when there is none */
 	struct buf text; /* of the cell being made */
 };
+
+static size_t
+columns(const struct report_group *group)
+{
+	return group->profile_count < PROFILES_MAX ? group->profile_count : PROFILES_MAX;
+}
 
 static void
 flush(struct side *side)
@@ -49,9 +55,8 @@ add_interval(struct buf *out, const struct stat_summary *figures)
 	buf_puts(out, "%");
 }
 
-/* A median with its interval; a count as it was, or its range over the repeats. */
-static void
-add_figure(struct buf *out, const struct report_metric *metric)
+void
+report_figure(const struct report_metric *metric, struct buf *out)
 {
 	const struct stat_summary *figures = &metric->figures;
 
@@ -73,6 +78,7 @@ add_columns(struct side *side)
 	const struct report_group *group = side->group;
 	struct report_table *table = &side->table;
 
+	table->heads = 2;
 	report_table_column(table, "metric", false);
 	report_table_column(table, "variant", false);
 	for (size_t p = 0; p < side->profiles; p++)
@@ -119,10 +125,8 @@ add_rtts(struct side *side, size_t variant, const char *name)
 		return;
 	cell = report_group_cell(side->group, variant, side->linked);
 	metric = report_cell_metric(cell, name);
-	if (metric && metric->unit == RECORD_NS && metric->figures.p50.known &&
-		cell->rtt_measured_ns.known && cell->rtt_measured_ns.value > 0)
-		report_text_ratio(
-			&side->text, metric->figures.p50.value, cell->rtt_measured_ns.value);
+	if (metric)
+		report_cell_rtts(cell, metric, &side->text);
 	flush(side);
 }
 
@@ -176,7 +180,7 @@ add_row(struct side *side, size_t variant, const char *name)
 		const struct report_metric *metric = report_cell_metric(cell, name);
 
 		if (metric)
-			add_figure(&side->text, metric);
+			report_figure(metric, &side->text);
 		if (cell && cell->status != STATUS_OK)
 			buf_printf(&side->text, "%s%s", metric ? " " : "",
 				metric ? "(!)" : status_name(cell->status));
@@ -212,14 +216,14 @@ add_metric(struct side *side, const char *name)
 		report_fold(&side->table, first);
 }
 
-/* "localhost 2000, wan50 40 to 60": samples of the timed metrics. */
-static void
-add_sizes(const struct side *side, struct buf *out)
+/* "localhost 2000, wan50 40 to 60". */
+void
+report_group_sizes(const struct report_group *group, const struct report_page *page)
 {
-	const struct report_group *group = side->group;
-	const char *join = "\nSamples of each timed metric: ";
+	const char *join = "Samples of each timed metric: ";
+	struct buf text = {0};
 
-	for (size_t p = 0; p < side->profiles; p++) {
+	for (size_t p = 0; p < columns(group); p++) {
 		size_t least = SIZE_MAX, most = 0;
 
 		for (size_t v = 0; v < group->variant_count; v++) {
@@ -236,40 +240,69 @@ add_sizes(const struct side *side, struct buf *out)
 		}
 		if (most == 0)
 			continue;
-		buf_printf(out, "%s%s %zu", join, group->profiles[p]->name, least);
+		buf_printf(&text, "%s%s %zu", join, group->profiles[p]->name, least);
 		if (most > least)
-			buf_printf(out, " to %zu", most);
+			buf_printf(&text, " to %zu", most);
 		join = ", ";
 	}
-	if (*join == ',')
-		buf_puts(out, ".\n");
+	if (text.len)
+		report_page_put(page, PAGE_PARAGRAPH, "%s.", buf_text(&text));
+	buf_free(&text);
+}
+
+char *
+report_group_title(const struct report_group *group)
+{
+	return alloc_printf("%s%s", group->probe, group->family == 6 ? " over IPv6" : "");
 }
 
 void
-report_side_by_side(const struct report_group *group, struct buf *out)
+report_group_settings(const struct report_group *group, const struct report_page *page)
 {
-	struct side side = {.group = group};
 	char *shared = report_group_shared(group);
 
-	side.profiles = group->profile_count < PROFILES_MAX ? group->profile_count
-							    : PROFILES_MAX;
+	if (*shared) {
+		report_page_open(page, PAGE_PARAGRAPH);
+		report_page_say(page, "All with ");
+		report_page_put(page, PAGE_CODE, "%s", shared);
+		report_page_say(page, ".");
+		report_page_close(page, PAGE_PARAGRAPH);
+	}
+	free(shared);
+}
+
+bool
+report_side_by_side(
+	const struct report_group *group, enum report_rows rows, const struct report_page *page)
+{
+	struct side side = {.group = group, .profiles = columns(group)};
+	char *title = report_group_title(group);
+	bool any;
+
 	side.linked = side.profiles;
 	for (size_t p = 0; p < side.profiles; p++)
 		if (!group->profiles[p]->loopback)
 			side.linked = p;
-	buf_printf(out, "## %s%s\n\n", group->probe, group->family == 6 ? " over IPv6" : "");
-	if (*shared)
-		buf_printf(out, "All with `%s`.\n\n", shared);
 	add_columns(&side);
 	for (size_t m = 0; m < group->metric_count; m++)
-		add_metric(&side, group->metrics[m]);
-	if (side.table.count > side.table.columns)
-		report_table_print(&side.table, out);
-	else
-		buf_puts(out, "No figures.\n");
-	add_sizes(&side, out);
-	buf_puts(out, "\n");
+		if (rows & (is_count(group, group->metrics[m]) ? ROWS_COUNTS : ROWS_SAMPLES))
+			add_metric(&side, group->metrics[m]);
+	any = side.table.count > side.table.columns;
+	if (any)
+		report_page_table(page, title, &side.table);
 	report_table_free(&side.table);
 	buf_free(&side.text);
-	free(shared);
+	free(title);
+	return any;
+}
+
+void
+report_notes(const struct report_page *page)
+{
+	report_page_put(page, PAGE_PARAGRAPH,
+		"Times are medians of the pooled samples of all repeats; ± is the farther end of "
+		"the 95%% interval of the median,\nin percent (bootstrap over repeats, then "
+		"samples). RTTs is the median divided by the round trip that was measured.\n"
+		"Counts are of one repeat. All figures are in matrix.csv; results/README.md "
+		"explains its columns.");
 }

@@ -7,23 +7,6 @@
 #include "base/alloc.h"
 #include "report/text.h"
 
-/* A pipe would end the cell. */
-static char *
-escape(const char *text)
-{
-	struct buf clean = {0};
-	char *copy;
-
-	for (; *text; text++) {
-		if (*text == '|')
-			buf_puts(&clean, "\\");
-		buf_add(&clean, text, 1);
-	}
-	copy = alloc_text(buf_text(&clean));
-	buf_free(&clean);
-	return copy;
-}
-
 void
 report_table_take(struct report_table *table, char *text)
 {
@@ -35,7 +18,7 @@ report_table_take(struct report_table *table, char *text)
 void
 report_table_add(struct report_table *table, const char *text)
 {
-	report_table_take(table, escape(text));
+	report_table_take(table, alloc_text(text));
 }
 
 void
@@ -66,6 +49,27 @@ pad(struct buf *out, char with, size_t count)
 		buf_add(out, &with, 1);
 }
 
+/* A pipe would end the cell. */
+static size_t
+shown_width(const char *text)
+{
+	size_t width = report_text_width(text);
+
+	for (; *text; text++)
+		width += *text == '|';
+	return width;
+}
+
+static void
+print_text(const char *text, struct buf *out)
+{
+	for (; *text; text++) {
+		if (*text == '|')
+			buf_puts(out, "\\");
+		buf_add(out, text, 1);
+	}
+}
+
 static void
 print_rule(const struct report_table *table, const size_t *widths, struct buf *out)
 {
@@ -82,11 +86,11 @@ print_row(const struct report_table *table, size_t row, const size_t *widths, st
 {
 	for (size_t c = 0; c < table->columns; c++) {
 		const char *text = table->cells[row * table->columns + c];
-		size_t room = widths[c] - report_text_width(text);
+		size_t room = widths[c] - shown_width(text);
 
 		buf_puts(out, c ? " | " : "| ");
 		pad(out, ' ', table->right[c] ? room : 0);
-		buf_puts(out, text);
+		print_text(text, out);
 		pad(out, ' ', table->right[c] ? 0 : room);
 	}
 	buf_puts(out, " |\n");
@@ -100,8 +104,8 @@ report_table_print(const struct report_table *table, struct buf *out)
 	for (size_t c = 0; c < table->columns; c++) {
 		widths[c] = 3; /* what Markdown wants of a rule */
 		for (size_t i = c; i < table->count; i += table->columns)
-			if (report_text_width(table->cells[i]) > widths[c])
-				widths[c] = report_text_width(table->cells[i]);
+			if (shown_width(table->cells[i]) > widths[c])
+				widths[c] = shown_width(table->cells[i]);
 	}
 	for (size_t row = 0; table->columns && row < table->count / table->columns; row++) {
 		print_row(table, row, widths, out);
