@@ -94,8 +94,8 @@ static const struct opt list_table[] = {
 
 static const struct opt collate_table[] = {
 	{"output", OPT_TEXT, RUN(output), NULL, "DIR", 0, 0,
-		"where matrix.csv and summary.md go; default: the run directory, with several: "
-		"."},
+		"where matrix.csv, summary.md and report.html go; default: the run directory, "
+		"with several: ."},
 	HELP_ROW,
 	END_ROW,
 };
@@ -133,7 +133,8 @@ judge(const struct report_totals *totals)
 	return totals->broken ? EXIT_UNEXPECTED : EXIT_ALL_WELL;
 }
 
-/* matrix.csv and summary.md of these run directories into `output`; the summary to stdout. */
+/* matrix.csv, summary.md and report.html of these run directories into `output`; the summary to
+ * stdout. */
 static enum exit_status
 rebuild(const char *const dirs[], size_t count, const char *output, bool print, struct err *err)
 {
@@ -315,9 +316,12 @@ static const struct subcommand subcommands[] = {
 		1, 1, check_table, act_check},
 	{"doctor", "", "what this machine can run, and what mends what it cannot", 0, 0,
 		plain_table, act_doctor},
-	{"collate", "DIR...", "raw records -> matrix.csv and summary.md; several shards -> one",
+	{"collate", "DIR...",
+		"raw records -> matrix.csv, summary.md and report.html; several shards -> one",
 		1, 10000, collate_table, act_collate},
-	{"report", "DIR", "as collate, and print the summary", 1, 1, plain_table, act_report},
+	{"report", "DIR",
+		"matrix.csv, summary.md and report.html of a run again, and print the summary",
+		1, 1, plain_table, act_report},
 	{"compare", "A B", "two runs, cell by cell", 2, 2, compare_table, act_compare},
 	{"clean", "", "remove what a killed run left", 0, 0, clean_table, act_clean},
 };

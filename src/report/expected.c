@@ -12,7 +12,7 @@ struct row {
 	const struct report_cell *cell;    /* the first */
 	const struct report_expect *least; /* by figure, of those judged; else the first */
 	const struct report_expect *most;
-	size_t verdicts[3];
+	size_t verdicts[REPORT_VERDICTS];
 };
 
 struct rows {
@@ -51,22 +51,6 @@ add_expect(
 		row->most = expect;
 }
 
-/* "held", "held 3, BROKEN 1". */
-static void
-add_verdicts(struct report_table *table, const struct row *row)
-{
-	static const enum report_verdict order[] = {
-		REPORT_BROKEN, REPORT_HELD, REPORT_UNJUDGED};
-	struct buf text = {0};
-
-	for (size_t i = 0; i < 3; i++)
-		if (row->verdicts[order[i]])
-			buf_printf(&text, "%s%s %zu", text.len ? ", " : "",
-				report_verdict_name(order[i]), row->verdicts[order[i]]);
-	report_table_add(table, buf_text(&text));
-	buf_free(&text);
-}
-
 static void
 add_row(struct report_table *table, const struct row *row)
 {
@@ -79,7 +63,9 @@ add_row(struct report_table *table, const struct row *row)
 	if (strcmp(row->least->found, row->most->found))
 		buf_printf(&found, " to %s", row->most->found);
 	report_table_add(table, buf_text(&found));
-	add_verdicts(table, row);
+	buf_clear(&found);
+	report_verdicts_text(row->verdicts, &found);
+	report_table_add(table, buf_text(&found));
 	buf_free(&found);
 }
 

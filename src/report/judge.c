@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
-#include "base/buf.h"
 #include "report/text.h"
 
 const char *
@@ -17,6 +16,22 @@ report_verdict_name(enum report_verdict verdict)
 	};
 
 	return names[verdict];
+}
+
+void
+report_verdicts_text(const size_t counts[static REPORT_VERDICTS], struct buf *out)
+{
+	static const enum report_verdict order[] = {
+		REPORT_BROKEN, REPORT_HELD, REPORT_UNJUDGED};
+	const char *join = "";
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		if (!counts[order[i]])
+			continue;
+		buf_printf(
+			out, "%s%s %zu", join, report_verdict_name(order[i]), counts[order[i]]);
+		join = ", ";
+	}
 }
 
 static void

@@ -32,7 +32,7 @@ struct report_facts {
 
 enum report_expect_kind { REPORT_RTTS, REPORT_EQUALS, REPORT_BETWEEN };
 
-enum report_verdict { REPORT_UNJUDGED, REPORT_HELD, REPORT_BROKEN };
+enum report_verdict { REPORT_UNJUDGED, REPORT_HELD, REPORT_BROKEN, REPORT_VERDICTS };
 
 struct report_expect {
 	char *metric;

@@ -106,8 +106,8 @@ check_records(const char *dir, struct err *err)
 
 	if (stat(cells, &st) < 0 && errno == ENOENT)
 		status = err_set(err,
-			"%s: no raw records (cells/) here, so nothing to make matrix.csv and "
-			"summary.md from",
+			"%s: no raw records (cells/) here, so nothing to make matrix.csv, "
+			"summary.md and report.html from",
 			dir);
 	free(cells);
 	return status;
@@ -202,7 +202,8 @@ write_one(const struct report *report, const char *dir, const char *name,
 int
 report_write(const struct report *report, const char *dir, struct err *err)
 {
-	if (write_one(report, dir, "matrix.csv", report_csv, err) < 0)
+	if (write_one(report, dir, "matrix.csv", report_csv, err) < 0 ||
+		write_one(report, dir, "summary.md", report_summary, err) < 0)
 		return -1;
-	return write_one(report, dir, "summary.md", report_summary, err);
+	return write_one(report, dir, "report.html", report_html, err);
 }

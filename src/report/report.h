@@ -1,5 +1,5 @@
-/* From the raw records of run directories to matrix.csv, summary.md and comparisons. Everything
- * here can be built again at any time; the records are only read. */
+/* From the raw records of run directories to matrix.csv, summary.md, report.html and
+ * comparisons. Everything here can be built again at any time; the records are only read. */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 
@@ -37,7 +37,10 @@ void report_csv(const struct report *report, struct buf *out);
 /* Append summary.md, for a terminal as much as for a Markdown viewer. */
 void report_summary(const struct report *report, struct buf *out);
 
-/* Write matrix.csv and summary.md into `dir`, each in one step. */
+/* Append report.html: the same as a page that needs nothing but itself, with pictures. */
+void report_html(const struct report *report, struct buf *out);
+
+/* Write matrix.csv, summary.md and report.html into `dir`, each in one step. */
 int report_write(const struct report *report, const char *dir, struct err *err);
 
 /* Print two runs side by side, metric by metric: a table for people or, with `csv`, CSV. */

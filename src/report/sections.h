@@ -23,9 +23,10 @@ void report_group_settings(const struct report_group *group, const struct report
 /* Which metrics: those with samples, those that are one total a repeat, or both. */
 enum report_rows { ROWS_SAMPLES = 1, ROWS_COUNTS = 2, ROWS_ALL = 3 };
 
-/* p50 of the metrics, metric and variant a row, profile by profile. False when there is none.
- */
-bool report_side_by_side(const struct report_group *group, enum report_rows rows,
+bool report_group_has(const struct report_group *group, enum report_rows rows);
+
+/* p50 of these metrics, metric and variant a row, profile by profile. */
+void report_side_by_side(const struct report_group *group, enum report_rows rows,
 	const struct report_page *page);
 
 /* One figure as it stands there: a median with its interval, "100.1 ms ±0.2%"; a count, or its
@@ -40,6 +41,9 @@ void report_notes(const struct report_page *page);
 
 /* What was expected and what was found; nothing when nothing was expected. */
 void report_expected(const struct report *report, const struct report_page *page);
+
+/* Every cell: its status, how many repeats were ok, and what became of its expectations. */
+void report_cells(const struct report *report, const struct report_page *page);
 
 /* What the links measured against what their profiles state; nothing without links. */
 void report_links(const struct report *report, const struct report_page *page);

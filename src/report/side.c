@@ -16,7 +16,8 @@ struct side {
 	const struct report_group *group;
 	struct report_table table;
 	size_t profiles; /* columns */
-	size_t linked;   /* the last column with a link; `profiles` when there is none */
+	bool ratio;      /* is the last one compared with the first? */
+	size_t linked;   /* the column that is given in RTTs; `profiles` when none is */
 	struct buf text; /* of the cell being made */
 };
 
@@ -83,7 +84,7 @@ add_columns(struct side *side)
 	report_table_column(table, "variant", false);
 	for (size_t p = 0; p < side->profiles; p++)
 		report_table_column(table, group->profiles[p]->name, true);
-	if (side->profiles > 1) {
+	if (side->ratio) {
 		buf_printf(&side->text, "%s/%s", group->profiles[side->profiles - 1]->name,
 			group->profiles[0]->name);
 		report_table_column(table, buf_text(&side->text), true);
@@ -103,7 +104,7 @@ add_ratio(struct side *side, size_t variant, const char *name)
 {
 	const struct report_metric *first, *last;
 
-	if (side->profiles < 2)
+	if (!side->ratio)
 		return;
 	first = report_cell_metric(report_group_cell(side->group, variant, 0), name);
 	last = report_cell_metric(
@@ -134,7 +135,7 @@ add_rtts(struct side *side, size_t variant, const char *name)
 static void
 add_verdict(struct side *side, size_t variant, const char *name)
 {
-	size_t seen[3] = {0};
+	size_t seen[REPORT_VERDICTS] = {0};
 
 	for (size_t p = 0; p < side->profiles; p++) {
 		const struct report_cell *cell = report_group_cell(side->group, variant, p);
@@ -191,8 +192,9 @@ add_row(struct side *side, size_t variant, const char *name)
 	add_verdict(side, variant, name);
 }
 
-static bool
-is_count(const struct report_group *group, const char *name)
+/* ROWS_SAMPLES or ROWS_COUNTS; 0 when no cell has a figure of that name. */
+static unsigned
+rows_of(const struct report_group *group, const char *name)
 {
 	size_t cells = group->variant_count * group->profile_count;
 
@@ -200,8 +202,17 @@ is_count(const struct report_group *group, const char *name)
 		const struct report_metric *metric = report_cell_metric(group->cells[i], name);
 
 		if (metric)
-			return metric->is_count;
+			return metric->is_count ? ROWS_COUNTS : ROWS_SAMPLES;
 	}
+	return 0;
+}
+
+bool
+report_group_has(const struct report_group *group, enum report_rows rows)
+{
+	for (size_t m = 0; m < group->metric_count; m++)
+		if (rows & rows_of(group, group->metrics[m]))
+			return true;
 	return false;
 }
 
@@ -212,7 +223,7 @@ add_metric(struct side *side, const char *name)
 
 	for (size_t v = 0; v < side->group->variant_count; v++)
 		add_row(side, v, name);
-	if (is_count(side->group, name))
+	if (rows_of(side->group, name) == ROWS_COUNTS)
 		report_fold(&side->table, first);
 }
 
@@ -271,29 +282,28 @@ report_group_settings(const struct report_group *group, const struct report_page
 	free(shared);
 }
 
-bool
+void
 report_side_by_side(
 	const struct report_group *group, enum report_rows rows, const struct report_page *page)
 {
 	struct side side = {.group = group, .profiles = columns(group)};
 	char *title = report_group_title(group);
-	bool any;
 
 	side.linked = side.profiles;
-	for (size_t p = 0; p < side.profiles; p++)
-		if (!group->profiles[p]->loopback)
-			side.linked = p;
+	if (rows != ROWS_COUNTS) {
+		side.ratio = side.profiles > 1;
+		for (size_t p = 0; p < side.profiles; p++)
+			if (!group->profiles[p]->loopback)
+				side.linked = p;
+	}
 	add_columns(&side);
 	for (size_t m = 0; m < group->metric_count; m++)
-		if (rows & (is_count(group, group->metrics[m]) ? ROWS_COUNTS : ROWS_SAMPLES))
+		if (rows & rows_of(group, group->metrics[m]))
 			add_metric(&side, group->metrics[m]);
-	any = side.table.count > side.table.columns;
-	if (any)
-		report_page_table(page, title, &side.table);
+	report_page_table(page, title, &side.table);
 	report_table_free(&side.table);
 	buf_free(&side.text);
 	free(title);
-	return any;
 }
 
 void

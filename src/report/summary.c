@@ -12,7 +12,9 @@ add_group(const struct report_group *group, const struct report_page *page)
 
 	report_page_put(page, PAGE_HEADING, "%s", title);
 	report_group_settings(group, page);
-	if (!report_side_by_side(group, ROWS_ALL, page))
+	if (report_group_has(group, ROWS_ALL))
+		report_side_by_side(group, ROWS_ALL, page);
+	else
 		report_page_put(page, PAGE_PARAGRAPH, "No figures.");
 	report_group_sizes(group, page);
 	free(title);

@@ -44,14 +44,22 @@ report_text_fixed(struct buf *out, int64_t scaled, int decimals)
 		buf_printf(out, ".%0*" PRId64, decimals, scaled % power);
 }
 
-/* Two decimals below 10, one below 1000, none in the smallest unit. */
-static void
-add_stepped(struct buf *out, const struct step *step, int64_t value)
+/* The largest step that is not above `value`. */
+static const struct step *
+find_step(const struct step *step, int64_t value)
 {
-	int decimals;
-
 	while (step->factor > 1 && value < step->factor)
 		step++;
+	return step;
+}
+
+/* Two decimals below 10, one below 1000, none in the smallest unit. */
+static void
+add_stepped(struct buf *out, const struct step *steps, int64_t value)
+{
+	const struct step *step = find_step(steps, value);
+	int decimals;
+
 	decimals = step->factor == 1                                   ? 0
 		   : report_text_scaled(value, step->factor, 2) < 1000 ? 2
 								       : 1;
@@ -76,6 +84,19 @@ report_text_value(struct buf *out, enum record_unit unit, int64_t value)
 		buf_printf(out, "%" PRId64, value);
 		return;
 	}
+}
+
+void
+report_text_round(struct buf *out, enum record_unit unit, int64_t value)
+{
+	const struct step *step;
+
+	if (unit != RECORD_NS && unit != RECORD_BYTES_PER_S) {
+		report_text_value(out, unit, value);
+		return;
+	}
+	step = find_step(unit == RECORD_NS ? time_steps : rate_steps, value);
+	buf_printf(out, "%" PRId64 "%s", value / step->factor, step->suffix);
 }
 
 void

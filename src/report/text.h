@@ -10,6 +10,9 @@
 /* With its unit, to be read by people: "16.7 us", "50.2 ms", "1.04 GB/s", "500". */
 void report_text_value(struct buf *out, enum record_unit unit, int64_t value);
 
+/* A whole number of its unit, such as the tick of an axis: "10 us", not "10.0 us". */
+void report_text_round(struct buf *out, enum record_unit unit, int64_t value);
+
 /* value / base with two decimals; `base` must be positive. */
 void report_text_ratio(struct buf *out, int64_t value, int64_t base);
 

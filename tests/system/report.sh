@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # collate, report and compare on synthetic run directories: the same bytes in every locale, CSV
-# that another reader reads, the exit status, and a full disk.
+# and HTML that another reader reads, the exit status, and a full disk.
 . "$(dirname "$0")/lib.sh"
-need python3 localedef
+need python3 localedef jq
 
 # manifest DIR EXPECTED-CONNECTIONS CELL-PROFILE...
 manifest() {
@@ -110,14 +110,84 @@ assert failed["status"] == "failed" and failed["reason"] == 'said "no", twice', 
 assert failed["n"] == "0" and failed["metric"] == "", failed
 PYTHON
 
+# The page is well formed (XML, which is stricter than HTML), needs nothing but itself, and says of
+# every cell what became of it; names and reasons are text in it, whatever they are.
+# page DIR WORDS...: these too are somewhere in its text
+page() {
+	python3 - "$@" <<'PYTHON'
+import json, re, sys, xml.etree.ElementTree as tree
+folder, *words = sys.argv[1:]
+source = open(folder + "/report.html", encoding="utf-8").read()
+root = tree.fromstring(source)
+known = set("""a body code div figcaption figure h1 h2 h3 head html li main meta nav p path rect section
+small strong style svg table tbody td text th thead title tr ul""".split())
+assert {element.tag for element in root.iter()} <= known, {element.tag for element in root.iter()} - known
+assert root.get("lang") == "en" and root.find("head/title").text
+assert not re.search(r"https?:|//|src=|url\(|@import", source.split("</style>")[0])
+for element in root.iter():
+    for name, value in element.attrib.items():
+        assert name not in ("src", "style", "srcset", "data") and not name.startswith("on"), name
+        assert name != "href" or value[0] == "#" and root.find(f".//section[@id='{value[1:]}']") is not None, value
+for picture in root.iter("svg"):
+    assert picture.get("role") == "img" and picture.get("aria-label"), picture.attrib
+for table in root.iter("table"):
+    assert all(cell.get("scope") == "col" for cell in table.find("thead").iter("th"))
+    width, hanging = len(table.findall("thead/tr/th")), 0
+    for row in table.findall("tbody/tr"):
+        assert row[0].get("scope") in ("row", "rowgroup"), row[0].attrib
+        if row[0].get("rowspan"):
+            assert hanging == 0
+            hanging = int(row[0].get("rowspan"))
+        assert len(row) == width - (hanging > 0 and not row[0].get("rowspan")), tree.tostring(row)
+        hanging -= hanging > 0
+said = lambda element: "".join(element.itertext())
+cells = {said(row[0]): [said(cell) for cell in row[1:]] for row in root.findall(".//section[@id='cells']//tbody/tr")}
+manifest = json.load(open(folder + "/manifest.json"))
+assert list(cells) == [cell["id"] for cell in manifest["cells"]], cells
+for cell in manifest["cells"]:
+    status, repeats, verdicts = cells[cell["id"]]
+    assert re.match("ok$|failed: ", status) and repeats.endswith(" of 2"), cells
+    assert re.fullmatch("(held|BROKEN|not judged) 1", verdicts), cells
+for word in words:
+    assert word in said(root), word
+PYTHON
+}
+check "the page of a good run" page "$good" "2 of 2 cells ok; 2 of 2 expectations held." "100.0 ms" \
+	"50.023 ms" "0.95%" "lossy50, round trips" "kernel: 6.1" "congestion control cubic" "Runtime netns, link backend tun"
+check "the page of a run with a failed cell" page "$mixed" "1 of 2 cells ok, 1 failed" \
+	'failed handshake/default/localhost/4: said "no", twice'
+check "the page of a run with a broken expectation" page "$tmp/broken" "BROKEN at localhost" \
+	"broken handshake/default/localhost/4: connections is 7; found: 201 in 1 repeat"
+evil='<script>alert("&amp;")</script><!-- '"'"
+hostile=$tmp/hostile
+manifest "$hostile" 201 localhost lossy50
+jq --arg evil "$evil" '.matrix.name = $evil | .run = $evil | .system.kernel = $evil |
+	.cells[0].expect[0].text = $evil' "$hostile/manifest.json" >"$tmp/manifest.json"
+mv "$tmp/manifest.json" "$hostile/manifest.json"
+bad "$hostile" localhost 1 "$evil"
+bad "$hostile" localhost 2 "$evil"
+repeat "$hostile" lossy50 1 tun
+repeat "$hostile" lossy50 2 tun
+for number in 1 2; do
+	client=$hostile/cells/handshake/default/lossy50/4/$number/client.txt
+	sed -i '/^info congestion/d' "$client"
+	printf 'info congestion %s\n' "$evil" >>"$client"
+done
+"$BIN/rttmatrix" collate "$hostile" >"$tmp/out" 2>&1
+check "names and reasons stay text" page "$hostile" "Run $evil of matrix $evil" "kernel: $evil" \
+	"failed handshake/default/localhost/4: $evil" "congestion control $evil."
+
 # The same bytes in a locale that writes 1.5 as 1,5 and groups thousands.
 everything() {
-	rm -f "$good/matrix.csv" "$good/summary.md"
+	rm -f "$good/matrix.csv" "$good/summary.md" "$good/report.html"
 	"$BIN/rttmatrix" report "$good"
-	cat "$good/matrix.csv" "$good/summary.md"
+	cat "$good/matrix.csv" "$good/summary.md" "$good/report.html"
 	"$BIN/rttmatrix" compare "$good" "$mixed"
 	"$BIN/rttmatrix" compare --csv "$good" "$mixed"
 }
+everything >"$tmp/c.txt"
+everything >"$tmp/again.txt"
+check "the same bytes again" cmp "$tmp/c.txt" "$tmp/again.txt"
 mkdir "$tmp/locale"
 if localedef -i de_DE -f UTF-8 "$tmp/locale/de_DE.UTF-8" >"$tmp/out" 2>&1 &&
 	[ "$(LOCPATH=$tmp/locale LC_ALL=de_DE.UTF-8 bash -c 'printf %.1f 1,5')" = 1,5 ]; then
@@ -137,6 +207,7 @@ repeat "$tmp/two" lossy50 1 tun
 mkdir "$tmp/both"
 "$BIN/rttmatrix" collate --output "$tmp/both" "$tmp/one" "$tmp/two" >"$tmp/out" 2>&1
 equal "two shards are collated" $? 0
+check "into one page" grep -q 'lossy50, round trips' "$tmp/both/report.html"
 equal "into one CSV" "$(cut -d, -f3 "$tmp/both/matrix.csv" | uniq | tr '\n' ' ')" \
 	"cell handshake/default/localhost/4 handshake/default/lossy50/4 "
 "$BIN/rttmatrix" collate --output "$tmp/both" "$tmp/one" "$good" >"$tmp/out" 2>&1

@@ -63,7 +63,8 @@ equal 'repeats are interleaved' \
 
 # Rebuilt from raw records, byte for byte.
 cp "$csv" "$tmp/first.csv"
-rm "$tmp/out/latest/matrix.csv" "$tmp/out/latest/summary.md"
+cp "$tmp/out/latest/report.html" "$tmp/first.html"
+rm "$tmp/out/latest/matrix.csv" "$tmp/out/latest/summary.md" "$tmp/out/latest/report.html"
 check 'report rebuilds' "$BIN/rttmatrix" report "$tmp/out/latest"
 mkdir "$tmp/kept"
 cp "$tmp/out/latest/manifest.json" "$tmp/out/latest/matrix.csv" "$tmp/out/latest/summary.md" "$tmp/kept"
@@ -72,6 +73,7 @@ equal 'without raw records it is refused' $? 2
 check 'with the reason' grep -q 'no raw records (cells/) here' "$tmp/err"
 check 'and what was kept stays' cmp "$tmp/kept/matrix.csv" "$tmp/out/latest/matrix.csv"
 check 'the same CSV' cmp "$tmp/first.csv" "$tmp/out/latest/matrix.csv"
+check 'the same page' cmp "$tmp/first.html" "$tmp/out/latest/report.html"
 
 # The same seed gives the same order, another one another.
 order() {

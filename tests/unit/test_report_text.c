@@ -44,6 +44,31 @@ values(void)
 }
 
 static void
+round_values(void)
+{
+	static const struct {
+		enum record_unit unit;
+		int64_t value;
+		const char *text;
+	} cases[] = {
+		{RECORD_NS, 500, "500 ns"},
+		{RECORD_NS, 1000, "1 us"},
+		{RECORD_NS, 200000000, "200 ms"},
+		{RECORD_NS, INT64_C(50000000000), "50 s"},
+		{RECORD_BYTES_PER_S, 2000000000, "2 GB/s"},
+		{RECORD_COUNT_UNIT, 10, "10"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf text = {0};
+
+		report_text_round(&text, cases[i].unit, cases[i].value);
+		CHECK_TEXT(buf_text(&text), cases[i].text);
+		buf_free(&text);
+	}
+}
+
+static void
 scaled(void)
 {
 	CHECK_INT(report_text_scaled(1, 3, 3), 333);
@@ -151,6 +176,7 @@ main(void)
 {
 	CU_TestInfo tests[] = {
 		{"values", values},
+		{"round values", round_values},
 		{"scaled", scaled},
 		{"ratios", ratios},
 		{"clean text", clean_text},
