@@ -73,6 +73,9 @@ equal 'a shard is not written over' "$? $(cat "$tmp/shards/1-of-2/shard")" '2 1/
 "$TOP/ci/collate-shards" "$tmp/alone" "$tmp/shards/1-of-2" >"$tmp/log" 2>&1
 equal 'half is not the whole' "$?" 1
 check 'and which half is missing' grep -q 'shard 2/2: is not there' "$tmp/alone/summary.md"
+check 'in the page, too' grep -q '^<li>shard 2/2: is not there</li>$' "$tmp/alone/report.html"
+check 'which is well formed' python3 -c 'import sys, xml.etree.ElementTree as tree
+tree.parse(sys.argv[1])' "$tmp/alone/report.html"
 check 'what is there is kept' grep -q ',ok,' "$tmp/alone/matrix.csv"
 
 # A shard in which an expectation does not hold, one that could not run, one that was killed.
