@@ -115,12 +115,13 @@ start "$backlog" 127.0.0.1:0 backlog=200
 equal 'the client runs out of files: failed, and the limit' \
 	"$? $(grep -c ^sample "$tmp/client.txt") $(grep -c 'with [0-9]* connections open: .*limit 50' "$tmp/log")" '1 0 1'
 stop_server
+: >"$tmp/server.txt"
 (
 	ulimit -n 50
 	exec "$backlog" serve --listen 127.0.0.1:0 --deadline 60s backlog=200 >"$tmp/server.txt" 2>"$tmp/server.log"
 ) &
 server=$!
-until_true 5 grep -q '^ready ' "$tmp/server.txt"
+until_true 20 grep -q '^ready ' "$tmp/server.txt"
 addr=$(sed -n 's/^ready //p' "$tmp/server.txt")
 timeout 20 "$backlog" run --peer "$addr" --samples 1 --deadline 10s backlog=200 >"$tmp/client.txt" 2>"$tmp/log"
 equal 'the server runs out of files: failed, and whose limit' \

@@ -197,7 +197,7 @@ print("asleep", flush=True)
 time.sleep(30)
 ASLEEP
 asleep=$!
-until_true 5 grep -q asleep "$tmp/asleep"
+until_true 20 grep -q asleep "$tmp/asleep"
 before=$EPOCHREALTIME
 stop_server
 took=$((${EPOCHREALTIME/[.,]/} - ${before/[.,]/}))
@@ -229,9 +229,10 @@ def serve(sock):
 while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 LIAR
+: >"$tmp/server.txt"
 python3 "$tmp/liar.py" >"$tmp/server.txt" &
 server=$!
-until_true 5 grep -q ready "$tmp/server.txt"
+until_true 20 grep -q ready "$tmp/server.txt"
 "$buffers" run --peer "$(sed -n 's/^ready //p' "$tmp/server.txt")" --samples 1 --deadline 20s pattern=stream \
 	interval=50ms >"$tmp/out" 2>"$tmp/log"
 equal 'a server that miscounts' "$? $(grep -c ^sample "$tmp/out") $(tail -n 1 "$tmp/log" | tr -d 0-9)" \

@@ -157,6 +157,7 @@ timeout 100 "$BIN/rttmatrix" check --probe "$tmp/leaver" >"$tmp/out" 2>&1
 equal 'a probe that leaves daemons passes' "$? $(verdict "$tmp/out")" '0 '
 check 'and they are ended' test -z "$(pgrep -f 'sleep 31415\.9')"
 
+: >"$tmp/out"
 "$BIN/rttmatrix" check --probe "$tmp/run_hangs" >"$tmp/out" 2>&1 &
 checker=$!
 until_true 20 grep -q '^ok locale' "$tmp/out"
@@ -381,6 +382,7 @@ gone() {
 }
 
 for signal in TERM KILL; do
+	: >"$tmp/out"
 	"$BIN/rttmatrix" check --probe "$image:hangs" >"$tmp/out" 2>&1 &
 	checker=$!
 	until_true 60 grep -q '^ok locale' "$tmp/out"

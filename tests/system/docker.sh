@@ -73,6 +73,7 @@ runner=""  # of the last one
 
 # begin NAME ARGUMENT...: rttmatrix run in the background; its words go to NAME.out and NAME.err
 begin() {
+	: >"$tmp/$1.err"
 	# Shells start background processes deaf to SIGINT.
 	env --default-signal=INT "$BIN/rttmatrix" run "${@:2}" >"$tmp/$1.out" 2>"$tmp/$1.err" &
 	runner=$!

@@ -46,9 +46,14 @@ equal() {
 	fi
 }
 
-# between NAME ACTUAL LOW HIGH, as numbers
+# within ACTUAL LOW HIGH, as numbers
+within() {
+	awk -v x="$1" -v l="$2" -v h="$3" 'BEGIN { exit !(x != "" && x + 0 >= l && x + 0 <= h) }'
+}
+
+# between NAME ACTUAL LOW HIGH
 between() {
-	if awk -v x="$2" -v l="$3" -v h="$4" 'BEGIN { exit !(x != "" && x + 0 >= l && x + 0 <= h) }'; then
+	if within "${@:2}"; then
 		ok "$1"
 	else
 		not_ok "$1" "got '$2', expected $3 to $4"

@@ -7,6 +7,11 @@
 server=
 trap 'stop_server >/dev/null 2>&1; rm -rf "$tmp"' EXIT
 
+# The server of start() is ready, or has ended without.
+settled() {
+	grep -q '^ready ' "$tmp/server.txt" || ! kill -0 "$server"
+}
+
 # start PROGRAM LISTEN OPTION...: serve in the background until it is ready; $addr is its address
 start() {
 	local program=$1 listen=$2
@@ -14,8 +19,10 @@ start() {
 	: >"$tmp/server.txt"
 	"$program" serve --listen "$listen" --deadline 60s "$@" >"$tmp/server.txt" 2>"$tmp/server.log" &
 	server=$!
-	until_true 5 grep -q '^ready ' "$tmp/server.txt" || return 1
+	# On a busy machine a key of RSA may take seconds.
+	until_true 30 settled
 	addr=$(sed -n 's/^ready //p' "$tmp/server.txt")
+	[ -n "$addr" ]
 }
 
 # Sets $stopped, its exit status.
@@ -100,7 +107,7 @@ against() {
 	: >"$tmp/server.txt"
 	python3 "$tmp/peer.py" "$answer" >"$tmp/server.txt" &
 	server=$!
-	until_true 5 grep -q ready "$tmp/server.txt"
+	until_true 20 grep -q ready "$tmp/server.txt"
 	addr=$(sed -n 's/^ready //p' "$tmp/server.txt")
 	"$probe" run --peer "$addr" --samples 3 --deadline "$deadline" "$@" >"$tmp/client.txt" 2>"$tmp/log"
 	ran=$?

@@ -7,6 +7,7 @@
 link_up() {
 	rm -f "$tmp/stdin"
 	mkfifo "$tmp/stdin"
+	: >"$tmp/link.txt"
 	"$BIN/rttlink" up --profile "$1" --backend netem --near /run/netns/near \
 		--far /run/netns/far <"$tmp/stdin" >"$tmp/link.txt" 2>"$tmp/link.log" &
 	link=$!
@@ -290,6 +291,7 @@ inside() {
 	local agent=$!
 	rm -f "$tmp/stdin"
 	mkfifo "$tmp/stdin"
+	: >"$tmp/link.txt"
 	ip netns exec near "${confined[@]}" "$BIN/rttlink" up --yaml "$(cat "$tmp/wan50.yaml")" \
 		--backend netem --near /proc/self/ns/net --far "agent:$tmp/agent" \
 		<"$tmp/stdin" >"$tmp/link.txt" 2>"$tmp/link.log" &

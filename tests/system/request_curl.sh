@@ -34,11 +34,11 @@ echo 'hosts: dns' >"$tmp/nsswitch.conf"
 server_addr=198.18.0.2:53
 unshare -n sleep 300 >/dev/null 2>&1 &
 far=$!
+: >"$tmp/near"
 # shellcheck disable=SC2016  # for that shell
 unshare -nm sh -c 'mount --bind "$1/resolv.conf" /etc/resolv.conf && mount --bind "$1/nsswitch.conf" /etc/nsswitch.conf &&
 	ip link set lo up && echo ready >"$1/near" && exec sleep 300' sh "$tmp" >/dev/null 2>"$tmp/log" &
 near=$!
-: >"$tmp/near"
 if ! until_true 5 grep -q ready "$tmp/near" || ! until_true 5 separate "$far"; then
 	skip request_curl "no namespaces here, or none with files of their own: $(tail -n 1 "$tmp/log")"
 	exit 0

@@ -101,6 +101,7 @@ EOF
 
 # start_long OUTPUT: in the background, waits until one cell is done and a linked one runs
 start_long() {
+	: >"$tmp/long.err"
 	# Shells start background processes deaf to SIGINT.
 	env --default-signal=INT "$BIN/rttmatrix" run "$tmp/long.yaml" --output "$1" \
 		>"$tmp/long.out" 2>"$tmp/long.err" &

@@ -208,10 +208,10 @@ END
 timeout 20 python3 "$tmp/terminal.py" "${wan20[@]}" python3 "$tmp/counts.py" >"$tmp/out" 2>&1
 equal "Ctrl-C: it is the command's to end" $? 5
 check "Ctrl-C: it gets it once" grep -q 'interrupts 1' "$tmp/out"
+rm -f "$tmp/pid"
 # shellcheck disable=SC2016
 "${wan20[@]}" sh -c 'echo $$ >"$0/pid.new"; mv "$0/pid.new" "$0/pid"; exec sleep 60' "$tmp" &
 rttlink=$!
-rm -f "$tmp/pid"
 check "SIGTERM: it runs" until_true 10 test -s "$tmp/pid"
 kill -TERM "$rttlink"
 wait "$rttlink"
