@@ -103,11 +103,11 @@ deadline_kills(void)
 	struct proc_output output;
 	struct err err = {0};
 
-	CHECK_INT(shell("echo begun; exec sleep 60", 200, &output, &err), 0);
+	CHECK_INT(shell("echo begun; exec sleep 60", 1000, &output, &err), 0);
 	CHECK_INT(output.timed_out, true);
 	CHECK_INT(output.exit_status, 128 + SIGKILL);
 	CHECK_TEXT(buf_text(&output.out), "begun\n");
-	CHECK_BETWEEN(clock_now() - start_ns, 200 * NS_PER_MS, 10 * NS_PER_S);
+	CHECK_BETWEEN(clock_now() - start_ns, NS_PER_S, 20 * NS_PER_S);
 	proc_output_free(&output);
 }
 
@@ -133,7 +133,7 @@ deadline_kills_grandchildren(void)
 	struct err err = {0};
 	pid_t grandchild;
 
-	CHECK_INT(shell("sleep 60 & echo $!; wait", 200, &output, &err), 0);
+	CHECK_INT(shell("sleep 60 & echo $!; wait", 1000, &output, &err), 0);
 	CHECK_INT(output.timed_out, true);
 	grandchild = atoi(buf_text(&output.out));
 	CHECK_INT(grandchild > 1, true);

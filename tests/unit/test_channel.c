@@ -294,7 +294,8 @@ test_switches(void)
 	if (fork() == 0) {
 		close(pair[0]);
 		while (read(pair[1], &byte, 1) == 1) {
-			clock_sleep_until(clock_now() + 2 * NS_PER_MS);
+			/* Longer than we may be kept from beginning to wait. */
+			clock_sleep_until(clock_now() + 50 * NS_PER_MS);
 			if (write(pair[1], &byte, 1) != 1)
 				break;
 		}

@@ -70,8 +70,10 @@ test_timeout_and_kill(void)
 	struct child child;
 	pid_t pid;
 
-	CHECK_INT(start_shell("trap '' TERM; while :; do sleep 0.01; done", &child), 0);
+	CHECK_INT(start_shell("trap '' TERM; echo ready deaf; while :; do sleep 0.01; done", &child),
+		0);
 	pid = child.pid;
+	CHECK_INT(wait_one(&child, true, 5 * NS_PER_S), CHILD_READY);
 	CHECK_INT(wait_one(&child, false, 50 * NS_PER_MS), CHILD_TIMEOUT);
 	CU_ASSERT(!child_stop(&child, 50 * NS_PER_MS));
 	CHECK_INT(child.status, 128 + SIGKILL);

@@ -164,7 +164,7 @@ test_stops_at_once(void)
 
 	rig_start(&rig, &path, 1);
 	CU_ASSERT(deliver(rig.ends[NEAR], 1));
-	CHECK_BETWEEN(rig_stop(&rig), 0, 200 * MS);
+	CHECK_BETWEEN(rig_stop(&rig), 0, 900 * MS);
 }
 
 /* Hold the ferry still for `stop_ns`; a packet comes meanwhile. */
@@ -196,7 +196,7 @@ test_stalls_are_seen(void)
 	rig_hold(&rig, 300 * MS);
 	rig_hold(&rig, 50 * MS);
 	rig_stop(&rig);
-	CHECK_BETWEEN(rig.stalls.max_ns, 289 * MS, 400 * MS);
+	CHECK_BETWEEN(rig.stalls.max_ns, 289 * MS, 600 * MS);
 	CHECK_BETWEEN(rig.stalls.count, 3, 20);
 }
 
@@ -212,7 +212,7 @@ test_sleep_is_no_stall(void)
 	CHECK_INT(receive(rig.ends[FAR]), 1);
 	clock_sleep_until(clock_now() + 200 * MS);
 	rig_stop(&rig);
-	CHECK_BETWEEN(rig.stalls.max_ns, 1, 100 * MS);
+	CHECK_BETWEEN(rig.stalls.max_ns, 1, 180 * MS);
 }
 
 static void

@@ -60,7 +60,7 @@ test_silent(void)
 		setting.retry_ns = tries == 1 ? 5 * NS_PER_S : 250 * NS_PER_MS;
 		result = look_up(&setting, AF_INET, NS_PER_S);
 		CHECK_INT(result.outcome, LOOKUP_TIMEOUT);
-		CHECK_BETWEEN(result.end_ns - result.start_ns, 0.999e9, 1.1e9);
+		CHECK_BETWEEN(result.end_ns - result.start_ns, 0.999e9, 1.5e9);
 		CHECK_BETWEEN(result.attempts, 1, tries == 1 ? 1 : 4);
 	}
 	close(fd);
@@ -77,7 +77,7 @@ test_closed_port(void)
 	close(fd);
 	result = look_up(&setting, AF_INET, NS_PER_S);
 	CHECK_INT(result.outcome, LOOKUP_REFUSED);
-	CHECK_BETWEEN(result.end_ns - result.start_ns, 1, 50e6);
+	CHECK_BETWEEN(result.end_ns - result.start_ns, 1, 500e6);
 	CHECK_INT(result.attempts, 1);
 }
 

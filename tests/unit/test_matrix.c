@@ -556,7 +556,7 @@ test_size(void)
 		"m.yaml:8:5: the options of a variant take more than 200 bytes: "
 		"a0=1;a1=1;a10=1;a11=1;a12=1;a13=1;a14=1;a15=1;a16=1;a17=1;a1...");
 	buf_free(&axes);
-	CHECK_BETWEEN(clock_now() - start, 0, NS_PER_S);
+	CHECK_BETWEEN(clock_now() - start, 0, 10 * NS_PER_S);
 }
 
 static void
