@@ -278,11 +278,12 @@ def queue(row, columns):
             numbers = column.row(row.name).ways[way].numbers
             line.show(column, f"{way} {len(numbers)}")
             more = 0
-            if path.queue and column.place.startswith("netem"):
-                # A tbf bounds the bytes there. Its bucket lets one packet go at once, and fills
-                # again while a slow machine still sends: that makes room for a later one.
+            if path.queue:
+                # While a slow machine still sends, what has left makes room for a later one.
                 wire_ns = (row.size + HEADERS) * 8e9 / row.path[way].rate_bps
-                more = 1 + math.ceil(column.row(row.name).ways[way].sent_ns / wire_ns)
+                left = column.row(row.name).ways[way].sent_ns / wire_ns
+                # A tbf bounds the bytes in netem, and its bucket lets one packet go at once.
+                more = 1 + math.ceil(left) if column.place.startswith("netem") else int(left)
             line.require(numbers[:room] == list(range(room)) and len(numbers) <= room + more,
                          f"{column.name} {way}: {len(numbers)} of {room}, or others")
     return line
