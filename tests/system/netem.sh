@@ -49,7 +49,8 @@ lost_and_runs() {
 		printf "%d %.2f\n", lost, runs ? lost / runs : 0 }'
 }
 
-# Losses are on the way up alone: a missing reply is one of them.
+# Losses are on the way up alone: a missing reply is one of them. Each band of this part holds all but one
+# in 100,000 of what chance does (of the quantiles, of what is drawn from tc's tables): netem has no seed here.
 real_loss() {
 	local lost run
 	profile bursts 'up: { delay: 1ms, loss: 10%, burst: 4 }' 'down: { delay: 1ms }'
@@ -57,8 +58,8 @@ real_loss() {
 	near_ping -c 2000 -i 0.002 -W 0.3
 	link_down
 	read -r lost run < <(lost_and_runs 2000)
-	between "bursts: lost of 2000 at 10%" "$lost" 90 320
-	between "bursts: mean length of 4" "$run" 2.4 6
+	between "bursts: lost of 2000 at 10%" "$lost" 70 390
+	between "bursts: mean length of 4" "$run" 2.2 7.2
 	equal "bursts: counted as lost" "$(counter up_lost "$tmp/link.txt")" "$lost"
 	equal "bursts: explain all" "$(counter up_dropped "$tmp/link.txt")" 0
 	equal "bursts: one way only" "$(counter down_lost "$tmp/link.txt")" 0
@@ -71,8 +72,8 @@ real_loss() {
 	near_ping -c 2000 -i 0.002 -W 0.3
 	link_down
 	read -r lost run < <(lost_and_runs 2000)
-	between "gemodel: lost of 2000 at 5.45%" "$lost" 45 180
-	between "gemodel: half of a bad spell is lost" "$run" 1.15 2.2
+	between "gemodel: lost of 2000 at 5.45%" "$lost" 38 225
+	between "gemodel: half of a bad spell is lost" "$run" 1.08 2.3
 	equal "gemodel: explains all" "$(counter up_dropped "$tmp/link.txt")" 0
 }
 
@@ -81,9 +82,9 @@ real_twice_and_broken() {
 	link_up "$tmp/twice.yaml"
 	near_ping -c 1000 -i 0.002 -W 0.3
 	link_down
-	between "duplicate: of 1000 at 20%" "$(grep -c 'DUP!' "$tmp/ping.txt")" 158 244
+	between "duplicate: of 1000 at 20%" "$(grep -c 'DUP!' "$tmp/ping.txt")" 146 258
 	equal "duplicate: none is lost" "$(lost_and_runs 1000)" "0 0.00"
-	between "duplicate: offered, without the copies" "$(counter up_packets "$tmp/link.txt")" 960 1040
+	between "duplicate: offered, without the copies" "$(counter up_packets "$tmp/link.txt")" 950 1050
 	# ping ends with the last reply, before a copy of it.
 	between "duplicate: copies come back as they are" "$(counter down_packets "$tmp/link.txt")" \
 		"$(replies | wc -l)" $(($(replies | wc -l) + 1))
@@ -94,7 +95,7 @@ real_twice_and_broken() {
 	link_up "$tmp/broken.yaml"
 	near_ping -c 1000 -i 0.002 -W 0.3
 	link_down
-	between "corrupt: of 1000 at 20%" "$(lost_and_runs 1000 | cut -d ' ' -f 1)" 145 231
+	between "corrupt: of 1000 at 20%" "$(lost_and_runs 1000 | cut -d ' ' -f 1)" 135 244
 	equal "corrupt: not counted as lost" "$(counter up_lost "$tmp/link.txt")" 0
 	check "corrupt: marked" grep -q '^info corrupt .*Ethernet header' "$tmp/link.txt"
 }
@@ -108,7 +109,7 @@ real_reorder() {
 	link_up "$tmp/ahead.yaml"
 	near_ping -c 500 -i 0.003
 	link_down
-	between "reorder: ahead of 500 at 25%" "$(early | wc -l)" 93 157
+	between "reorder: ahead of 500 at 25%" "$(early | wc -l)" 80 169
 	check "reorder: they overtake" sh -c \
 		"! sed -n 's/.*icmp_seq=\([0-9]*\) ttl.*/\1/p' '$tmp/ping.txt' | sort -nc"
 
@@ -117,7 +118,7 @@ real_reorder() {
 	link_up "$tmp/gap.yaml"
 	near_ping -c 500 -i 0.003
 	link_down
-	between "gap: ahead of 500, one of eight" "$(early | wc -l)" 50 76
+	between "gap: ahead of 500, one of eight" "$(early | wc -l)" 44 79
 	equal "gap: never two within five" \
 		"$(early | sort -n | awk 'NR > 1 && $1 - last < 5 { print last, $1 } { last = $1 }')" ""
 }
@@ -145,19 +146,19 @@ real_distribution() {
 	between "uniform: above, 9.6" "$above" 8 11.5
 	read -r median middle below above < <(jitter normal)
 	between "normal: median of 50" "$median" 48.5 53
-	between "normal: 80% within 25.6" "$middle" 22.5 29
-	between "normal: below, 20.5" "$below" 17 25
-	between "normal: above, 20.5" "$above" 17 25
+	between "normal: 80% within 25.6" "$middle" 22 29.5
+	between "normal: below, 20.5" "$below" 16 26
+	between "normal: above, 20.5" "$above" 16 27
 	read -r median middle below above < <(jitter pareto)
 	between "pareto: median of 46.8" "$median" 45.5 50
-	between "pareto: 80% within 14.9" "$middle" 12 18
+	between "pareto: 80% within 14.9" "$middle" 11 21
 	between "pareto: below, 3.4" "$below" 2.5 5
-	between "pareto: above, 32.3" "$above" 24 42
+	between "pareto: above, 32.3" "$above" 19 45
 	read -r median middle below above < <(jitter paretonormal)
 	between "paretonormal: median of 47.6" "$median" 46 51
-	between "paretonormal: 80% within 17.5" "$middle" 14.5 20.5
+	between "paretonormal: 80% within 17.5" "$middle" 13.5 22.5
 	between "paretonormal: below, 7.7" "$below" 6 9.8
-	between "paretonormal: above, 29.4" "$above" 22 38
+	between "paretonormal: above, 29.4" "$above" 18.5 41
 }
 
 real_rate() {
@@ -193,7 +194,7 @@ real_ways() {
 	between "two ways: up, us" "$(median_us echo_up)" 9900 12000
 	between "two ways: down, us" "$(median_us echo_down)" 39000 42500
 	link_down
-	between "two ways: lost of 203 up" "$(counter up_lost "$tmp/link.txt")" 1 24
+	between "two ways: lost of 203 up" "$(counter up_lost "$tmp/link.txt")" 1 26
 	equal "two ways: none lost down" "$(counter down_lost "$tmp/link.txt")" 0
 
 	profile lan 'rtt: 0.5ms'
@@ -209,11 +210,12 @@ real_cold() {
 		[ $cold = true ] && first=200
 		profile cold 'rtt: 100ms' "cold: $cold"
 		link_up "$tmp/cold.yaml"
-		near_ping -c 2 -i 0.4
+		near_ping -c 5 -i 0.4
 		link_down
+		# A machine that stands still may lengthen the first; of the others the fastest counts.
 		between "cold: $cold: first, ms" "$(replies | awk '$1 == 1 { print $2 }')" \
-			$first $((first + first / 5))
-		between "cold: $cold: second, ms" "$(replies | awk '$1 == 2 { print $2 }')" 100 120
+			$first $((first + 90))
+		between "cold: $cold: later, ms" "$(replies | awk '$1 > 1 { print $2 }' | sort -n | head -n 1)" 100 120
 	done
 }
 
@@ -263,16 +265,17 @@ inside() {
 	link_up "$tmp/lossy.yaml"
 	ip netns exec near ping -n -c 1000 -i 0.002 -W 0.2 -q 198.18.0.2 >/dev/null
 	link_down
-	between "real: lost of 1000 at 5%" "$(counter up_lost "$tmp/link.txt")" 29 74
+	between "real: lost of 1000 at 5%" "$(counter up_lost "$tmp/link.txt")" 23 83
 	equal "real: loss explains all" "$(counter up_dropped "$tmp/link.txt")" 0
 
 	profile jitter 'rtt: 20ms' 'jitter: 5ms'
 	link_up "$tmp/jitter.yaml"
-	ip netns exec near ping -n -c 500 -i 0.002 198.18.0.2 >"$tmp/ping.txt"
+	near_ping -c 500 -i 0.002
 	equal "real: jitter keeps order" \
 		"$(sed -n 's/.*icmp_seq=\([0-9]*\) ttl.*/\1/p' "$tmp/ping.txt" | sort -nc 2>&1)" ""
-	between "real: jitter moves, ms" \
-		"$(sed -n 's|^rtt.*/\([0-9.]*\) ms.*|\1|p' "$tmp/ping.txt")" 1.5 6
+	# Of a mean deviation a single stall of the machine could make anything.
+	between "real: jitter moves: the middle half of the echoes within ms" \
+		"$(replies | sort -n -k 2 | awk '{ v[NR] = $2 } END { print v[int(NR * 3 / 4)] - v[int(NR / 4)] }')" 2 9
 	link_down
 
 	# Five packets of room: TCP's segments have to meet netem one by one to feel it.
