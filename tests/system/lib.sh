@@ -81,6 +81,21 @@ until_true() {
 	done
 }
 
+# in_tolerance CSV COMMAND...: a run of rttmatrix that leaves CSV; its exit status. A machine that is too busy for
+# its links says nothing about the program: where only that fails, at most three times.
+in_tolerance() {
+	local csv=$1 status
+	shift
+	for _ in 1 2 3; do
+		"$@"
+		status=$?
+		if [ "$status" -ne 1 ] || ! grep -q ',invalid_link,' "$csv"; then
+			break
+		fi
+	done
+	return "$status"
+}
+
 # Does this kernel have netem, for us?
 has_netem() {
 	[ "$("$BIN/rttlink" backends | sed -n 's/^info netem //p')" = ok ]

@@ -8,20 +8,22 @@ if ! "$BIN/rttlink" backends >"$tmp/backends" 2>&1 || ! grep -q '^info tun ok' "
 	exit 0
 fi
 mkdir "$tmp/netem"
-printf 'schema: 1\nrtt: 20ms\nchanges: [{at: 100ms, rtt: 60ms}]\n' >"$tmp/netem/moves.yaml"
+printf 'schema: 1\nrtt: 20ms\nchanges: [{at: 300ms, rtt: 60ms}]\n' >"$tmp/netem/moves.yaml"
 printf 'schema: 1\nrtt: 20ms\ntrace: recorded\n' >"$tmp/netem/replay.yaml"
 seq 1 10 >"$tmp/netem/recorded"
-printf 'schema: 1\nname: moves\nrepeats: 1\nprofiles: [moves, replay]\nfamilies: 4\nsamples: 20\ncells:\n  - probe: handshake\n' \
+printf 'schema: 1\nname: moves\nrepeats: 1\nprofiles: [moves, replay]\nfamilies: 4\nsamples: 30\ncells:\n  - probe: handshake\n' \
 	>"$tmp/m.yaml"
-"$BIN/rttmatrix" run "$tmp/m.yaml" --runtime netns --quiet --output "$tmp/out" >"$tmp/summary" 2>"$tmp/err"
+in_tolerance "$tmp/out/latest/matrix.csv" "$BIN/rttmatrix" run "$tmp/m.yaml" --runtime netns --quiet \
+	--output "$tmp/out" >"$tmp/summary" 2>"$tmp/err"
 equal 'the run exits 0' $? 0
 out=$tmp/out/latest
 cell=$out/cells/handshake/default
 near() {
 	awk -v low="$1" -v high="$2" '$2 == "connect" && $4 > low && $4 < high' "$cell/moves/4/1/client.txt" | wc -l
 }
-between 'changes: the first connects at 20 ms (40 where one was under way)' "$(near 19000000 58000000)" 3 6
-between 'changes: the others at 60 ms' "$(near 58000000 90000000)" 14 17
+# At most 15 in 300 ms, and fewer where the client's start takes some of them, or the machine does.
+between 'changes: the first connects at 20 ms (40 where one was under way)' "$(near 19000000 58000000)" 3 16
+between 'changes: the others at 60 ms' "$(near 58000000 90000000)" 10 27
 check 'changes: both echoes at 20 ms' python3 - "$out/matrix.csv" <<'PY'
 import csv, sys
 rows = [row for row in csv.DictReader(open(sys.argv[1])) if row["profile"] == "moves"]
