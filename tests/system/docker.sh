@@ -60,9 +60,9 @@ matrix() {
 matrix small '[localhost, lan, wan50]' '{ localhost: 50, lan: 20, wan50: 4 }' \
 	'- { probe: handshake, families: [4, 6] }'
 matrix quick localhost 5 '- probe: handshake'
-matrix long '[localhost, far]' '{ localhost: 20, far: 15 }' '- probe: keepalive'
+matrix long '[localhost, far]' '{ localhost: 20, far: 30 }' '- probe: keepalive'
 # Four linked cells are under way together; one more follows.
-matrix five '[localhost, far]' '{ localhost: 20, far: 25 }' \
+matrix five '[localhost, far]' '{ localhost: 20, far: 75 }' \
 	'- { probe: keepalive, vary: { size: [1b, 2b, 3b, 4b, 5b] }, profiles: [far] }' \
 	'- { probe: handshake, profiles: [localhost] }'
 

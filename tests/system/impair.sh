@@ -53,15 +53,21 @@ equal "… and is neither loss nor drop" "$(counter up_lost) $(counter up_droppe
 
 # --- reordering: those sent ahead save the 20 ms up
 profile reorder 'rtt: 40ms' 'up: {reorder: 20%, gap: 3}'
-namespaces
-link_up reorder
-ping_near -c 300 -i 0.002 -W 0.5 >"$tmp/ping.txt"
-link_down
+fast() {
+	sed -n 's/.*time=\([0-9.]*\) ms.*/\1/p' "$tmp/ping.txt" | awk '$1 < 35 { n++ } END { print n + 0 }'
+}
+# While the emulator stands still, the fast ones are late: at most three times.
+for _ in 1 2 3; do
+	namespaces
+	link_up reorder
+	ping_near -c 300 -i 0.002 -W 0.5 >"$tmp/ping.txt"
+	link_down
+	within "$(fast)" $(($(counter up_reordered) - 5)) "$(counter up_reordered)" && break
+done
 between "reordering: out of order" "$(sequence "$tmp/ping.txt" | awk '$1 < last { n++ } { last = $1 } END { print n }')" 10 100
 equal "reordering: as many as foretold" "$(counter up_reordered)" \
 	"$("$BIN/rttlink" fates "$tmp/reorder.yaml" --count 300 --direction up | grep -c '^up.*reordered')"
-between "reordering: as many are fast" \
-	"$(sed -n 's/.*time=\([0-9.]*\) ms.*/\1/p' "$tmp/ping.txt" | awk '$1 < 35 { n++ } END { print n + 0 }')" \
+between "reordering: as many are fast" "$(fast)" \
 	$(($(counter up_reordered) - 5)) "$(counter up_reordered)"
 # Two for certain the long way, then each with 1/5: one in seven.
 between "reordering: how many of 300" "$(counter up_reordered)" 31 55
@@ -89,15 +95,20 @@ tell() {
 	until_true 5 eval "[ \"\$(grep -c '^info clock $1' '$tmp/link.txt')\" -eq $2 ]"
 }
 check "go is answered" tell go 1
-ping_near -c 120 -i 0.01 -W 0.2 >"$tmp/ping.txt"
-lost=$(comm -13 <(sequence "$tmp/ping.txt" | sort) <(seq 120 | sort) | sort -n)
+# Where ping takes 250 ms to begin, hardly anything comes before the outage: at most three times.
+for go in 1 2 3; do
+	[ $go = 1 ] || { tell rest $((go - 1)) && tell go $go; }
+	ping_near -c 120 -i 0.01 -W 0.2 >"$tmp/ping.txt"
+	lost=$(comm -13 <(sequence "$tmp/ping.txt" | sort) <(seq 120 | sort) | sort -n)
+	[ "$(head -n 1 <<<"$lost")" -lt 5 ] || break
+done
 between "an outage loses packets of 410 ms" "$(wc -l <<<"$lost")" 10 42
 equal "… and only those" "$(($(tail -n 1 <<<"$lost") - $(head -n 1 <<<"$lost") + 1))" "$(wc -l <<<"$lost")"
 between "… after 300 ms" "$(head -n 1 <<<"$lost")" 5 32
-check "rest is answered" tell rest 1
+check "rest is answered" tell rest "$go"
 # Before any change came: none will.
-tell go 2
-tell rest 2
+tell go $((go + 1))
+tell rest $((go + 1))
 ping_near -c 60 -i 0.01 -W 0.2 -q >"$tmp/ping.txt"
 check "rest: no changes any more" grep -q ' 60 received' "$tmp/ping.txt"
 printf g >&7

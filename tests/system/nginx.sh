@@ -13,7 +13,7 @@ trap 'kill $nginx $server 2>/dev/null; wait; rm -rf "$tmp"' EXIT
 
 # A port that was free a moment ago: nginx cannot tell us which one it took.
 free_port() {
-	"$keepalive" serve --listen 127.0.0.1:0 --deadline 10ms 2>/dev/null | sed -n 's/^ready .*://p'
+	"$keepalive" serve --listen 127.0.0.1:0 --deadline 200ms 2>/dev/null | sed -n 's/^ready .*://p'
 }
 
 # What stands behind nginx: our own server, whose counters tell how nginx kept its connections.
@@ -61,7 +61,7 @@ http {
 CONF
 nginx -p "$tmp" -c "$tmp/nginx.conf" 2>"$tmp/log" &
 nginx=$!
-if ! until_true 5 curl -s "http://127.0.0.1:$port/status"; then
+if ! until_true 20 curl -s "http://127.0.0.1:$port/status"; then
 	not_ok 'nginx starts' "$(tail -n 1 "$tmp/log")"
 	exit 1
 fi
@@ -100,7 +100,7 @@ against 'HTTP/1.0' 20 20 0 path=/small.txt framing=http10
 against 'HTTP/1.0 for what would be chunked' 20 20 0 path=/chunked.html framing=http10
 against 'undrained' 20 20 0 path=/large.txt trap=undrained
 against 'server that never keeps' 20 20 0 path=/never/small.txt
-against 'idle timeout shorter than the pause' 4 4 3 path=/brief/small.txt trap=idle_timeout pause=200ms
+against 'idle timeout shorter than the pause' 4 4 3 path=/brief/small.txt trap=idle_timeout pause=500ms
 against 'idle timeout longer than the pause' 4 1 0 path=/small.txt trap=idle_timeout pause=50ms
 
 "$keepalive" run --peer "127.0.0.1:$port" --samples 1 path=/missing >/dev/null 2>"$tmp/log"

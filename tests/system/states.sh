@@ -12,6 +12,8 @@ if [ -z "${ALONE:-}" ]; then
 	exit 0
 fi
 ip link set lo up
+# On loopback a connect may take a port that waited for a second, and which it takes is chance: not here.
+echo 0 >/proc/sys/net/ipv4/tcp_tw_reuse
 
 states=$BIN/probe-states
 client='' holder=''
@@ -104,7 +106,7 @@ by_ss 'who closes first' time-wait '0 120' 120 drain=1s
 equal 'who closes first: so does the probe' "$ran $(counts server_time_wait time_wait)" '0 0 120'
 by_ss 'the server first' time-wait '120 0' 120 drain=1s close=server
 equal 'the server first: so does the probe' "$ran $(counts server_time_wait time_wait)" '0 120 0'
-by_ss 'kept connections' established '40 40' 40000 load=keepalive workers=40
+by_ss 'kept connections' established '40 40' 200000 load=keepalive workers=40
 equal 'kept connections: so does the probe' "$ran $(counts server_peak_established peak_established)" '0 40 40'
 
 # ---- until none is left: a minute, unless someone removes them ----
@@ -240,8 +242,20 @@ all_closed() {
 # Behind 50 ms what takes a round trip can be seen: each state at the end that it belongs to.
 # behind NAME OPTION...
 behind() {
-	local name=$1 link
+	local name=$1
 	shift
+	# What lasts for a round trip is not seen by who is kept from its core for as long: at most three times.
+	for _ in 1 2 3; do
+		seen_behind "$@"
+		[ "$seen" = "0 0 $want" ] && break
+	done
+	equal "50 ms, $name: seen in SYN_SENT, SYN_RECV; FIN_WAIT1 here, there; LAST_ACK here, there; CLOSING" \
+		"$seen" "0 0 $want"
+}
+
+# seen_behind OPTION...: $seen, the exit statuses and whether each state was
+seen_behind() {
+	local link
 	rm -f "$tmp/ran" "$tmp/go"
 	mkfifo "$tmp/go"
 	start "$states" 0.0.0.0:0 "$@"
@@ -258,11 +272,10 @@ rtt: 50ms' -- sh -c 'folder=$0; "$@"; echo $? >"$folder/ran"; read -r _ <"$folde
 	ran=$(cat "$tmp/ran")
 	stop_server
 	# The most at once are ten, but for what moves on while the list is read.
-	equal "50 ms, $name: seen in SYN_SENT, SYN_RECV; FIN_WAIT1 here, there; LAST_ACK here, there; CLOSING" \
-		"$ran $stopped $(for state in peak_syn_sent server_peak_syn_recv peak_fin_wait1 server_peak_fin_wait1 \
-			peak_last_ack server_peak_last_ack peak_closing server_peak_closing; do
-			[ "$(count $state)" -gt 0 ] && echo yes || echo no
-		done | tr '\n' ' ')" "0 0 $want"
+	seen="$ran $stopped $(for state in peak_syn_sent server_peak_syn_recv peak_fin_wait1 server_peak_fin_wait1 \
+		peak_last_ack server_peak_last_ack peak_closing server_peak_closing; do
+		[ "$(count $state)" -gt 0 ] && echo yes || echo no
+	done | tr '\n' ' ')"
 }
 if "$BIN/rttlink" run --yaml 'schema: 1
 rtt: 1ms' -- true 2>"$tmp/log"; then

@@ -11,7 +11,7 @@ trap 'kill $redis $postgres 2>/dev/null; wait; rm -rf "$tmp"' EXIT
 
 # A port that was free a moment ago: neither server can tell us which one it took.
 free_port() {
-	"$BIN/probe-handshake" serve --listen 127.0.0.1:0 --deadline 10ms 2>/dev/null |
+	"$BIN/probe-handshake" serve --listen 127.0.0.1:0 --deadline 200ms 2>/dev/null |
 		sed -n 's/^ready .*://p'
 }
 
