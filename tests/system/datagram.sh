@@ -263,7 +263,7 @@ lied() {
 	: >"$tmp/server.txt"
 	python3 "$tmp/other.py" receive "$1" >"$tmp/server.txt" 2>>"$tmp/log" &
 	server=$!
-	until_true 5 grep -q ready "$tmp/server.txt"
+	until_true 20 grep -q ready "$tmp/server.txt"
 	addr=$(sed -n 's/^ready //p' "$tmp/server.txt")
 	timeout 20 "$datagram" run --peer "$addr" --samples 3 --deadline 10s >"$tmp/client.txt" 2>"$tmp/log"
 	equal "a receiver: $1" "$? $(samples delay) $(tail -n 1 "$tmp/log")" "$2"
@@ -313,7 +313,7 @@ far_pair() {
 	: >"$tmp/server.txt"
 	nsenter --net="/proc/$holder/ns/net" "$datagram" serve --listen 198.18.0.2:0 --deadline 60s "$@" >"$tmp/server.txt" 2>"$tmp/server.log" &
 	server=$!
-	until_true 5 grep -q '^ready ' "$tmp/server.txt"
+	until_true 20 grep -q '^ready ' "$tmp/server.txt"
 	addr=$(sed -n 's/^ready //p' "$tmp/server.txt")
 	"$datagram" run --peer "$addr" --samples "$n" --deadline 30s "$@" >"$tmp/client.txt" 2>"$tmp/client.log"
 	ran=$?

@@ -216,7 +216,7 @@ against() {
 	: >"$tmp/server.txt"
 	python3 "$tmp/peer.py" "$1" >"$tmp/server.txt" &
 	server=$!
-	until_true 5 grep -q ready "$tmp/server.txt"
+	until_true 20 grep -q ready "$tmp/server.txt"
 	client "$(sed -n 's/^ready //p' "$tmp/server.txt")" 3 timeout=300ms
 	kill "$server"
 	wait "$server" 2>/dev/null

@@ -77,9 +77,13 @@ seq 10 10 1000 >"$tmp/trace"
 profile trace 'rtt: 10ms' 'trace: trace' 'queue: 75000b'
 namespaces
 link_up trace
-ping_near -c 40 -l 40 -s 1472 -W 1 -q >"$tmp/ping.txt"
-between "trace: the last of 40 waits for 40 deliveries, ms" \
-	"$(sed -n 's|^rtt.*/\([0-9.]*\)/[0-9.]* ms.*|\1|p' "$tmp/ping.txt")" 395 450
+# A ping that is kept from its core sends the last one later: at most three times.
+for _ in 1 2 3; do
+	ping_near -c 40 -l 40 -s 1472 -W 1 -q >"$tmp/ping.txt"
+	most=$(sed -n 's|^rtt.*/\([0-9.]*\)/[0-9.]* ms.*|\1|p' "$tmp/ping.txt")
+	within "$most" 395 450 && break
+done
+between "trace: the last of 40 waits for 40 deliveries, ms" "$most" 395 450
 ping_near -f -c 65 -l 65 -s 1472 -W 1 -q >"$tmp/ping.txt"
 link_down
 between "trace: 50 of 65 find room" "$(counter up_dropped)" 5 15

@@ -186,7 +186,7 @@ ECHO
 : >"$tmp/server.txt"
 python3 "$tmp/echo.py" >"$tmp/server.txt" &
 server=$!
-until_true 5 grep -q ready "$tmp/server.txt"
+until_true 20 grep -q ready "$tmp/server.txt"
 addr=$(sed -n 's/^ready //p' "$tmp/server.txt")
 # foreign OPTION SEGMENTS
 foreign() {

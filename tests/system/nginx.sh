@@ -19,7 +19,7 @@ free_port() {
 # What stands behind nginx: our own server, whose counters tell how nginx kept its connections.
 "$keepalive" serve --listen 127.0.0.1:0 --deadline 60s framing=chunked >"$tmp/server.txt" &
 server=$!
-until_true 5 grep -q ready "$tmp/server.txt"
+until_true 20 grep -q ready "$tmp/server.txt"
 
 port=$(free_port)
 mkdir "$tmp/www"

@@ -98,7 +98,7 @@ facing() {
 	: >"$tmp/server.txt"
 	python3 "$tmp/slow.py" "$mode" >"$tmp/server.txt" &
 	server=$!
-	until_true 5 grep -q ready "$tmp/server.txt"
+	until_true 20 grep -q ready "$tmp/server.txt"
 	addr=$(sed -n 's/^ready //p' "$tmp/server.txt")
 	"$pool" run --peer "$addr" --samples "$n" --deadline 20s "$@" >"$tmp/client.txt" 2>"$tmp/log"
 	ran=$?

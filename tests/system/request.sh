@@ -159,7 +159,7 @@ fakes() {
 	: >"$tmp/server.txt"
 	python3 "$tmp/fake.py" "$fault" "$certificate" "$tmp/root.pem" >"$tmp/server.txt" &
 	fake=$!
-	until_true 5 grep -q ready "$tmp/server.txt"
+	until_true 20 grep -q ready "$tmp/server.txt"
 	"$request" run --peer "$(sed -n 's/^ready //p' "$tmp/server.txt")" --samples 3 --deadline 2s "$@" \
 		>"$tmp/client.txt" 2>"$tmp/log"
 	# Numbers are drawn; what llhttp and c-ares say behind these words depends on their version.

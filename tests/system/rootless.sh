@@ -23,14 +23,15 @@ cp -r "$BIN" "$tmp/home/bin"
 chmod -R a+rX "$tmp/home/bin"
 mkdir "$tmp/home/netem"
 printf 'schema: 1\nloopback: true\n' >"$tmp/home/netem/localhost.yaml"
-printf 'schema: 1\nrtt: 20ms\n' >"$tmp/home/netem/far.yaml"
+# So far that an emulator without SCHED_FIFO is punctual enough on a busy machine, too.
+printf 'schema: 1\nrtt: 100ms\n' >"$tmp/home/netem/far.yaml"
 cat >"$tmp/home/m.yaml" <<'EOF'
 schema: 1
 name: rootless
 repeats: 1
 profiles: [localhost, far]
 families: [4]
-samples: { localhost: 20, far: 15 }
+samples: { localhost: 20, far: 5 }
 cells:
   - probe: handshake
     expect: [ { metric: connect, profile: far, rtts: [0.95, 1.10] } ]

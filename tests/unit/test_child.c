@@ -70,7 +70,8 @@ test_timeout_and_kill(void)
 	struct child child;
 	pid_t pid;
 
-	CHECK_INT(start_shell("trap '' TERM; echo ready deaf; while :; do sleep 0.01; done", &child),
+	CHECK_INT(start_shell("trap '' TERM; echo ready deaf; while :; do sleep 0.01; done",
+			  &child),
 		0);
 	pid = child.pid;
 	CHECK_INT(wait_one(&child, true, 5 * NS_PER_S), CHILD_READY);
