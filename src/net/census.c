@@ -232,17 +232,25 @@ census_settle(
 	const struct addr *server, int64_t deadline_ns, struct census *census, struct err *err)
 {
 	int64_t until = clock_now() + SETTLE_NS;
-	int64_t moving;
+	bool settled = false;
 
 	if (until > deadline_ns)
 		until = deadline_ns;
-	do {
-		if (census_take(server, census, err) < 0)
-			return -1;
-		moving = census_open(census->sockets);
+	if (census_take(server, census, err) < 0)
+		return -1;
+	/* A listing is not of one moment: what changes its state meanwhile can be missing from
+	 * it. So it takes two that are the same. */
+	while (!settled && clock_now() < until) {
+		int64_t moving = census_open(census->sockets);
+		int64_t waiting = census->sockets[TCP_TIME_WAIT];
+
 		if (moving)
 			clock_sleep_until(clock_now() + NS_PER_MS);
-	} while (moving && clock_now() < until);
+		if (census_take(server, census, err) < 0)
+			return -1;
+		settled = !moving && !census_open(census->sockets) &&
+			  census->sockets[TCP_TIME_WAIT] == waiting;
+	}
 	return 0;
 }
 
