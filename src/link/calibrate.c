@@ -1,19 +1,21 @@
-/* Calibration of the emulator.
+/* Calibration of a link.
  *
- * A packet takes longer than its delay: the ferry has to be woken to take it in, and its
- * receiver to read it. How long that is depends mostly on how deeply the cores sleep, so it is
- * measured under the conditions it will be used in: by a closed-loop echo in a process of its
- * own, which the scheduler treats like any probe, over the ferry with the delay in place, up
- * to DELAY_MAX_NS (a longer one costs start-up time and wakes hardly later: at 50 ms of round
- * trip an echo took 50.18 ms where 4 ms were tried, 50.09 with 12 ms, 50.06 with all of it).
- * Between two echoes over a long link there is a gap, which makes the sleep as deep as a longer
- * delay would; over a short one there is none, because a probe there sends its next request at
- * once. The echo runs on the first core, where most probes are pinned, and the ferry on the
- * last (see tun_link.c): what a wake-up costs depends on whether it crosses cores, and that
- * must not change between calibration and cell. What the echo's median takes beyond the delay,
- * each way, is taken out of the delay from then on. */
+ * A packet takes longer than its delay: the emulator has to be woken to take it in, or netem's
+ * timer is late, and its receiver has to be woken to read it. How long that is depends mostly
+ * on how deeply the cores sleep, so it is measured under the conditions it will be used in: by
+ * a closed-loop echo in a process of its own, which the scheduler treats like any probe, over
+ * the link with the delay in place, up to DELAY_MAX_NS (a longer one costs start-up time and
+ * wakes hardly later: at 50 ms of round trip an echo took 50.18 ms where 4 ms were tried, 50.09
+ * with 12 ms, 50.06 with all of it). Between two echoes over a long link there is a gap, which
+ * makes the sleep as deep as a longer delay would; over a short one there is none, because a
+ * probe there sends its next request at once. The echo runs on the first core, where most
+ * probes are pinned, and the emulator on the last (see tun_link.c): what a wake-up costs
+ * depends on whether it crosses cores, and that must not change between calibration and cell.
+ * What the echo's median takes beyond the delay, each way, is taken out of the delay from then
+ * on. */
 #include "link/calibrate.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,8 +64,9 @@ median(int64_t *values, int64_t count)
 /* How the echo goes. */
 struct trial {
 	const struct link *link;
+	enum arrival arrival;
 	int64_t count, gap_ns;
-	int core; /* not the ferry's, if there is another */
+	int core; /* -1: any */
 };
 
 /* The child's part: measure, and report one struct base_cost through the pipe. */
@@ -81,6 +84,7 @@ measure(const struct trial *trial, int pipe)
 		.count = count,
 		.interval_ns = trial->gap_ns,
 		.one_at_a_time = true,
+		.stamped = trial->arrival == ARRIVAL_STAMPED,
 		.deadline_ns = clock_now() + TIMEOUT_NS,
 	};
 	int64_t ways[DIRECTIONS][SAMPLES_MAX];
@@ -99,11 +103,11 @@ measure(const struct trial *trial, int pipe)
 	return write(pipe, &cost, sizeof(cost)) != sizeof(cost);
 }
 
-/* The ferry runs here while a child, which the scheduler treats like any probe, uses the link.
+/* The link is carried here while a child, which the scheduler treats like any probe, uses it.
  */
 static int
 carry_and_measure(
-	struct ferry *ferry, const struct trial *trial, struct base_cost *cost, struct err *err)
+	struct link *link, const struct trial *trial, struct base_cost *cost, struct err *err)
 {
 	pid_t parent = getpid(), child;
 	int ends[2], status;
@@ -117,7 +121,7 @@ carry_and_measure(
 	}
 	close(ends[1]);
 	status = child < 0 ? err_sys(err, "calibrate the link")
-			   : ferry_run(ferry, ends[0], err);
+			   : link->backend->run(link, ends[0], err);
 	if (status == 0 && read(ends[0], cost, sizeof(*cost)) != sizeof(*cost))
 		status = err_set(err, "calibrate the link: no echo came back over it");
 	close(ends[0]);
@@ -132,32 +136,41 @@ least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+void
+calibration_path(const struct profile *profile, struct impairment path[static DIRECTIONS])
+{
+	for (enum direction i = UP; i < DIRECTIONS; i++)
+		path[i] = (struct impairment){
+			.delay_ns = least(profile->path[i].delay_ns, DELAY_MAX_NS)};
+}
+
 int
-calibrate(struct ferry *ferry, const struct link *link, int core, struct base_cost *cost,
+calibrate(struct link *link, enum arrival arrival, int core, struct base_cost *cost,
 	struct err *err)
 {
-	struct impairment path[DIRECTIONS] = {{0}}, nothing[DIRECTIONS] = {{0}};
-	struct trial trial = {.link = link, .core = core};
-	int64_t rtt_ns = ECHO_NS;
+	struct trial trial = {.link = link, .arrival = arrival, .core = core};
+	struct impairment path[DIRECTIONS];
+	int64_t rtt_ns = ECHO_NS, receiver_ns;
 
-	for (enum direction i = UP; i < DIRECTIONS; i++)
-		path[i].delay_ns = least(link->profile->path[i].delay_ns, DELAY_MAX_NS);
+	calibration_path(link->profile, path);
 	rtt_ns += path[UP].delay_ns + path[DOWN].delay_ns;
 	trial.gap_ns = rtt_ns <= SHORT_RTT_NS ? 0 : GAP_NS;
 	trial.count = least(BUDGET_NS / (rtt_ns + trial.gap_ns) - WARMUP, SAMPLES_MAX);
 	if (trial.count < SAMPLES_MIN)
 		trial.count = SAMPLES_MIN;
-	ferry_shape(ferry, path, 0);
-	if (carry_and_measure(ferry, &trial, cost, err) < 0)
+	if (carry_and_measure(link, &trial, cost, err) < 0)
 		return -1;
+	receiver_ns = trial.gap_ns ? RECEIVER_LONG_NS : RECEIVER_SHORT_NS;
+	if (arrival == ARRIVAL_STAMPED)
+		receiver_ns = 0;
 	for (enum direction i = UP; i < DIRECTIONS; i++) {
-		cost->ns[i] -= path[i].delay_ns +
-			       (trial.gap_ns ? RECEIVER_LONG_NS : RECEIVER_SHORT_NS);
+		cost->ns[i] -= path[i].delay_ns + receiver_ns;
 		if (cost->ns[i] < 0)
 			cost->ns[i] = 0;
 		cost->ns[i] = least(cost->ns[i], COST_MAX_NS);
 	}
-	ferry_shape(ferry, nothing, 0);
+	link_info(link, "base_rtt_ns", "%" PRId64, cost->ns[UP] + cost->ns[DOWN]);
+	link_info(link, "base_samples", "%" PRId64, cost->samples);
 	return 0;
 }
 

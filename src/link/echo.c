@@ -1,8 +1,10 @@
 /* UDP echo between two sockets of one process, each in its own namespace.
  *
- *   near: send(number, t0) ... t2 = now    far: t1 = now, send(number, t1)
+ *   near: send(number, t0) ... t3 = now    far: t1 = now, send(number, t1, t2 = now)
  *
- * Times are those a program sees: taken before send() and after recv() returned. */
+ * Times are those a program sees: taken before send() and after recv() returned. Or, if the
+ * plan says so, t1 and t3 are when the kernel took the packet from its device: what it takes to
+ * wake us is then in neither way. */
 #include "link/echo.h"
 
 #include <poll.h>
@@ -22,7 +24,8 @@ struct message {
 	int64_t number; /* below 0: warm-up */
 	int64_t sent_ns;
 	int64_t turned_ns; /* when the far end had it */
-	char padding[40];
+	int64_t back_ns;   /* when the far end sent it back */
+	char padding[32];
 };
 
 struct echo {
@@ -48,9 +51,13 @@ open_end(const struct echo_plan *plan, enum end end, struct err *err)
 	fd = space_socket(&plan->space[end], plan->family, SOCK_DGRAM | SOCK_NONBLOCK, 0, err);
 	if (fd < 0)
 		return err_prefix(err, "echo");
-	if (bind(fd, (void *)&address, len) == 0)
+	if (plan->stamped &&
+		setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &(int){1}, sizeof(int)) < 0)
+		err_sys(err, "echo: have the kernel stamp what arrives");
+	else if (bind(fd, (void *)&address, len) < 0)
+		err_sys(err, "echo: bind to the %s end's address", plan->ends[end].name);
+	else
 		return fd;
-	err_sys(err, "echo: bind to the %s end's address", plan->ends[end].name);
 	close(fd);
 	return -1;
 }
@@ -84,28 +91,66 @@ send_next(struct echo *echo)
 		echo->send_ns = message.sent_ns + echo->plan->interval_ns;
 }
 
+/* How long ago the kernel took in what `header` came with; 0 without a stamp. Stamps are of the
+ * real-time clock, which may have been set in between: then it is no time at all. */
+static int64_t
+age_ns(struct msghdr *header)
+{
+	struct cmsghdr *control = CMSG_FIRSTHDR(header);
+	struct timespec stamp, now;
+	int64_t age;
+
+	if (!control || control->cmsg_level != SOL_SOCKET ||
+		control->cmsg_type != SCM_TIMESTAMPNS)
+		return 0;
+	memcpy(&stamp, CMSG_DATA(control), sizeof(stamp));
+	clock_gettime(CLOCK_REALTIME, &now);
+	age = (now.tv_sec - stamp.tv_sec) * NS_PER_S + now.tv_nsec - stamp.tv_nsec;
+	return age > 0 && age < HOLD_NS ? age : 0;
+}
+
+/* The next message at that end, and when it arrived; false: there is none. */
+static bool
+receive(const struct echo *echo, enum end end, struct message *message, int64_t *arrived_ns)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(struct timespec))];
+	} control;
+	struct iovec piece = {message, sizeof(*message)};
+	struct msghdr header = {.msg_iov = &piece,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control)};
+
+	if (recvmsg(echo->fds[end], &header, 0) != sizeof(*message))
+		return false;
+	*arrived_ns = clock_now() - age_ns(&header);
+	return true;
+}
+
 static void
 turn(struct echo *echo)
 {
 	struct message message;
 
-	while (recv(echo->fds[FAR], &message, sizeof(message), 0) == sizeof(message)) {
-		message.turned_ns = clock_now();
+	while (receive(echo, FAR, &message, &message.turned_ns)) {
+		message.back_ns = clock_now();
 		(void)!send(echo->fds[FAR], &message, sizeof(message), 0);
 	}
 }
 
 static void
-note(struct echo *echo, const struct message *message, int64_t now_ns)
+note(struct echo *echo, const struct message *message, int64_t arrived_ns)
 {
 	struct echo_sample *sample;
 
 	if (message->number > echo->newest)
 		echo->newest = message->number;
-	if (now_ns - message->sent_ns > echo->longest_ns)
-		echo->longest_ns = now_ns - message->sent_ns;
+	if (arrived_ns - message->sent_ns > echo->longest_ns)
+		echo->longest_ns = arrived_ns - message->sent_ns;
 	if (message->number == -echo->plan->warmup)
-		echo->first_ns = now_ns - message->sent_ns;
+		echo->first_ns = arrived_ns - message->sent_ns;
 	if (message->number < 0) {
 		echo->warm++;
 		return;
@@ -114,7 +159,7 @@ note(struct echo *echo, const struct message *message, int64_t now_ns)
 	if (sample->up_ns)
 		return; /* a duplicate */
 	sample->up_ns = message->turned_ns - message->sent_ns;
-	sample->down_ns = now_ns - message->turned_ns;
+	sample->down_ns = arrived_ns - message->back_ns;
 	echo->received++;
 }
 
@@ -122,14 +167,13 @@ static void
 take_replies(struct echo *echo)
 {
 	struct message message;
+	int64_t arrived_ns;
 
-	while (recv(echo->fds[NEAR], &message, sizeof(message), 0) == sizeof(message)) {
-		int64_t now_ns = clock_now();
-
+	while (receive(echo, NEAR, &message, &arrived_ns)) {
 		if (message.number >= -echo->plan->warmup && message.number < echo->plan->count)
-			note(echo, &message, now_ns);
+			note(echo, &message, arrived_ns);
 		if (echo->plan->one_at_a_time)
-			echo->send_ns = now_ns + echo->plan->interval_ns;
+			echo->send_ns = clock_now() + echo->plan->interval_ns;
 	}
 }
 

@@ -19,6 +19,7 @@ struct echo_plan {
 	int64_t count;
 	int64_t interval_ns; /* from one sending to the next */
 	bool one_at_a_time;  /* … but from a reply to the next sending */
+	bool stamped;        /* a packet arrives when the kernel has it, not when we read it */
 	int64_t deadline_ns; /* absolute */
 };
 

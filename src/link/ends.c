@@ -90,6 +90,13 @@ end_configure(int rtnl, const struct end_address *end, unsigned txqueuelen, stru
 	return 0;
 }
 
+int
+end_forget_peer(int rtnl, const struct end_address *end, const struct end_address *peer,
+	struct err *err)
+{
+	return rtnl_delete_neighbour(rtnl, end->device, AF_INET, peer->ipv4, err);
+}
+
 socklen_t
 end_sockaddr(
 	const struct end_address *end, int family, int port, struct sockaddr_storage *address)

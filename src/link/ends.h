@@ -44,6 +44,10 @@ int ends_next_number(const struct space *space, unsigned *number, struct err *er
 int end_configure(
 	int rtnl, const struct end_address *end, unsigned txqueuelen, struct err *err);
 
+/* Know nothing any more of who has the other end's IPv4 address. */
+int end_forget_peer(int rtnl, const struct end_address *end, const struct end_address *peer,
+	struct err *err);
+
 /* Does the device in `space` have its IPv6 address? */
 bool end_has_ipv6(const struct space *space, const struct end_address *end);
 

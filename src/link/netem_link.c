@@ -3,30 +3,48 @@
  *   near: link0 [netem UP] ---- veth ---- [netem DOWN] link0 :far
  *
  * Where a queue is bounded in bytes, the rate is not netem's but that of a token bucket behind
- * it: [netem, tbf]. */
+ * it: [netem, tbf]. What the path takes by itself is taken out of the delays (calibrate.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/proc.h"
 #include "link/backend.h"
+#include "link/calibrate.h"
 #include "link/netem.h"
 #include "link/netem_shown.h"
 #include "link/netem_tc.h"
 #include "link/rtnl.h"
+#include "net/cpu.h"
 
 #define TXQUEUELEN 1000
+
+/* What netem was told: the profile's, calibrated. */
+struct netem_link {
+	struct impairment path[DIRECTIONS];
+};
 
 static enum direction
 egress(enum end end)
 {
 	return end == NEAR ? UP : DOWN;
+}
+
+/* What the qdisc of `end` is told. */
+static const struct impairment *
+told(const struct link *link, enum end end)
+{
+	const struct netem_link *self = link->state;
+
+	return &self->path[egress(end)];
 }
 
 static int
@@ -35,8 +53,7 @@ add_qdiscs(const struct link *link, enum end end, bool seeded, struct err *err)
 	/* Each direction its own sequence. */
 	uint64_t seed = link->seed * DIRECTIONS + egress(end);
 
-	return netem_tc_add(
-		link, end, &link->profile->path[egress(end)], seeded ? &seed : NULL, err);
+	return netem_tc_add(link, end, told(link, end), seeded ? &seed : NULL, err);
 }
 
 static int
@@ -49,7 +66,7 @@ confirm(const struct link *link, enum end end, bool *seeded, struct err *err)
 	if (status == 0) {
 		link_info(link, end == NEAR ? "qdisc_near" : "qdisc_far", "%s", json);
 		*seeded = *seeded && netem_has_seed(json);
-		status = netem_confirm(json, &link->profile->path[egress(end)], err);
+		status = netem_confirm(json, told(link, end), err);
 	}
 	proc_output_free(&output);
 	return status;
@@ -141,10 +158,50 @@ netem_close(struct link *link)
 	/* Both ends go with one. In a namespace that is gone, so is the device. */
 	int rtnl = rtnl_open(&link->space[NEAR], NULL);
 
+	free(link->state);
+	link->state = NULL;
 	if (rtnl < 0)
 		return;
 	rtnl_delete(rtnl, link->ends[NEAR].device);
 	close(rtnl);
+}
+
+static int
+forget_peer(const struct link *link, enum end end, struct err *err)
+{
+	int rtnl = rtnl_open(&link->space[end], err), status;
+
+	if (rtnl < 0)
+		return -1;
+	status = end_forget_peer(rtnl, &link->ends[end], &link->ends[!end], err);
+	close(rtnl);
+	return status;
+}
+
+/* Leaves no qdiscs, and self->path as it is to be. */
+static int
+take_out_base_cost(struct link *link, struct err *err)
+{
+	struct netem_link *self = link->state;
+	struct base_cost cost;
+	int status = 0, first, last;
+
+	calibration_path(link->profile, self->path);
+	for (enum end end = NEAR; end < ENDS && !status; end++)
+		status = add_qdiscs(link, end, false, err);
+	if (cpu_range(&first, &last, NULL) < 0)
+		first = -1;
+	if (!status)
+		status = calibrate(link, ARRIVAL_STAMPED, first, &cost, err);
+	for (enum end end = NEAR; end < ENDS && !status; end++) {
+		enum direction i = egress(end);
+
+		self->path[i] = calibrated_path(&link->profile->path[i], cost.ns[i]);
+		status = netem_tc_delete(link, end, err);
+		if (!status && link->profile->cold)
+			status = forget_peer(link, end, err);
+	}
+	return status;
 }
 
 static int
@@ -153,10 +210,12 @@ shape(struct link *link, struct err *err)
 	bool seeded = netem_tc_has_seed(link);
 	int status = 0;
 
-	for (enum end end = NEAR; end < ENDS && !status; end++) {
+	for (enum end end = NEAR; end < ENDS && !status; end++)
 		status = configure(link, end, err);
-		if (!status)
-			status = add_qdiscs(link, end, seeded, err);
+	if (!status)
+		status = take_out_base_cost(link, err);
+	for (enum end end = NEAR; end < ENDS && !status; end++) {
+		status = add_qdiscs(link, end, seeded, err);
 		if (!status)
 			status = confirm(link, end, &seeded, err);
 	}
@@ -207,6 +266,7 @@ netem_open(struct link *link, struct err *err)
 		status = add_veth(link, err);
 	if (status)
 		return status;
+	link->state = alloc_zero(1, sizeof(struct netem_link));
 	status = shape(link, err);
 	if (status)
 		netem_close(link);
@@ -239,7 +299,7 @@ read_end(
 
 	if (status == 0)
 		status = netem_read_counters(json, counters, err);
-	if (status == 0 && netem_confirm(json, &link->profile->path[egress(end)], err) < 0)
+	if (status == 0 && netem_confirm(json, told(link, end), err) < 0)
 		status = err_prefix(err, "the link broke");
 	proc_output_free(&output);
 	return status ? -1 : 0;

@@ -101,6 +101,20 @@ netem_tc_has_seed(const struct link *link)
 }
 
 int
+netem_tc_delete(const struct link *link, enum end end, struct err *err)
+{
+	const char *const argv[] = {
+		"tc", "qdisc", "del", "dev", link->ends[end].device, "root", NULL};
+	struct proc_output output = {0};
+	int status = run_tc(&link->space[end], argv, &output, err);
+
+	if (status == 0 && output.exit_status)
+		status = explain(&output, "netem", err);
+	proc_output_free(&output);
+	return status;
+}
+
+int
 netem_tc_add(const struct link *link, enum end end, const struct impairment *path,
 	const uint64_t *seed, struct err *err)
 {

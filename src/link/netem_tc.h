@@ -14,6 +14,9 @@
 int netem_tc_add(const struct link *link, enum end end, const struct impairment *path,
 	const uint64_t *seed, struct err *err);
 
+/* Take off what netem_tc_add() did. */
+int netem_tc_delete(const struct link *link, enum end end, struct err *err);
+
 /* What tc says about that device, as JSON in output->out: all that was set, and with `counters`
  * what happened. The caller frees `output`. */
 int netem_tc_show(const struct link *link, enum end end, bool counters,

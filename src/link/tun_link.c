@@ -104,14 +104,14 @@ shape(struct link *link, struct err *err)
 	struct impairment path[DIRECTIONS];
 	struct base_cost cost;
 
-	if (calibrate(self->ferry, link, self->echo_core, &cost, err) < 0)
+	calibration_path(link->profile, path);
+	ferry_shape(self->ferry, path, 0);
+	if (calibrate(link, ARRIVAL_READ, self->echo_core, &cost, err) < 0)
 		return -1;
 	for (enum direction i = UP; i < DIRECTIONS; i++)
 		path[i] = calibrated_path(&link->profile->path[i], cost.ns[i]);
 	ferry_shape(self->ferry, path, link->seed);
 	plan_changes(self, link->profile, &cost);
-	link_info(link, "base_rtt_ns", "%lld", (long long)(cost.ns[UP] + cost.ns[DOWN]));
-	link_info(link, "base_samples", "%lld", (long long)cost.samples);
 	return 0;
 }
 
@@ -122,8 +122,8 @@ forget(const struct link *link, struct err *err)
 	const struct tun_link *self = link->state;
 
 	for (enum end end = NEAR; end < ENDS; end++)
-		if (rtnl_delete_neighbour(self->rtnl[end], link->ends[end].device, AF_INET,
-			    link->ends[!end].ipv4, err) < 0)
+		if (end_forget_peer(self->rtnl[end], &link->ends[end], &link->ends[!end], err) <
+			0)
 			return -1;
 	return 0;
 }

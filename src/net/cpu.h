@@ -21,12 +21,6 @@ int cpu_range(int *first, int *last, struct err *err);
 /* Pin the calling thread to one core. */
 int cpu_pin_to(int core, struct err *err);
 
-/* The first and the last core this thread may use. */
-int cpu_range(int *first, int *last, struct err *err);
-
-/* Pin the calling thread to one core. */
-int cpu_pin_to(int core, struct err *err);
-
 /* Pin the calling thread. *core is the core, -1 for CPU_ANY. -1 when there is no second core.
  */
 int cpu_pin(enum cpu_placement placement, enum cpu_half half, int *core, struct err *err);

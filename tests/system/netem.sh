@@ -234,6 +234,31 @@ real_tampered() {
 	tampered "another delay" "a delay of 0.05" replace dev link0 root handle 1: netem limit 1000 delay 50ms
 }
 
+# delays FILE: what tc shows of both ends' delays and the base cost that was found, in all, in us
+delays() {
+	awk '/^info qdisc_/ && match($0, /"delay":[0-9.]+/) { sum += substr($0, RSTART + 8, RLENGTH - 8) * 1e6 }
+		$2 == "base_rtt_ns" { sum += $3 / 1000 } END { printf "%.0f", sum }' "$1"
+}
+# What the path takes by itself is no part of the delay: taken out of it, and what the kernel answers takes what
+# the profile says.
+real_base_cost() {
+	local rtt
+	for rtt in 2 50; do
+		profile plain "rtt: ${rtt}ms"
+		link_up "$tmp/plain.yaml"
+		near_ping -q -c 20 -i 0.05
+		link_down
+		between "base cost at $rtt ms, us" "$(awk '$2 == "base_rtt_ns" { print int($3 / 1000) }' "$tmp/link.txt")" 1 500
+		between "base cost at $rtt ms: it and the delays, us" "$(delays "$tmp/link.txt")" \
+			$((rtt * 1000 - 3)) $((rtt * 1000 + 3))
+	done
+	equal "base cost: its echoes are not in the count" "$(counter up_packets "$tmp/link.txt")" 20
+	profile lossy 'rtt: 4ms' 'loss: 100%'
+	link_up "$tmp/lossy.yaml"
+	check "base cost: found on a link that loses all" grep -q '^info base_samples' "$tmp/link.txt"
+	link_down
+}
+
 inside() {
 	ip netns add near
 	ip netns add far
@@ -245,11 +270,12 @@ inside() {
 	real_ways
 	real_cold
 	real_tampered
+	real_base_cost
 	check "real: backends" sh -c "'$BIN/rttlink' backends | grep -qx 'info netem ok'"
 
 	profile wan50 'rtt: 50ms'
 	link_up "$tmp/wan50.yaml"
-	check "real: read back near" grep -q '^info qdisc_near .*"netem".*"delay":0.025,' "$tmp/link.txt"
+	check "real: read back near" grep -q '^info qdisc_near .*"netem".*"delay":0.02[45]' "$tmp/link.txt"
 	check "real: read back far" grep -q '^info qdisc_far .*"limit":41666,' "$tmp/link.txt"
 	check "real: this tc has no seed" grep -qx 'info seed_honoured no' "$tmp/link.txt"
 	measure --count 40
@@ -301,7 +327,8 @@ inside() {
 	link=$!
 	exec 7>"$tmp/stdin"
 	until_true 30 grep -q '^ready' "$tmp/link.txt"
-	check "agent: read back far" grep -q '^info qdisc_far .*"netem".*"delay":0.025,' "$tmp/link.txt"
+	check "agent: read back far" grep -q '^info qdisc_far .*"netem".*"delay":0.02[45]' "$tmp/link.txt"
+	between "agent: base cost and delays, us" "$(delays "$tmp/link.txt")" 49997 50003
 	ip netns exec near "${confined[@]}" "$BIN/rttlink" check --near /proc/self/ns/net \
 		--far "agent:$tmp/agent" --count 40 >"$tmp/check.txt"
 	between "agent: 50 ms, us" "$(median_us)" 49500 53000
