@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/proc.h"
 #include "link/backend.h"
 #include "link/calibrate.h"
@@ -197,6 +198,8 @@ take_out_base_cost(struct link *link, struct err *err)
 		enum direction i = egress(end);
 
 		self->path[i] = calibrated_path(&link->profile->path[i], cost.ns[i]);
+		/* What tc shows again is in whole microseconds, rounded twice. */
+		self->path[i].delay_ns -= self->path[i].delay_ns % NS_PER_US;
 		status = netem_tc_delete(link, end, err);
 		if (!status && link->profile->cold)
 			status = forget_peer(link, end, err);
