@@ -97,6 +97,15 @@ parse(const struct subcommand *subcommand, int argc, char **argv, struct common_
 	return err_set(err, "unexpected argument '%s'", args->operands[taken]);
 }
 
+/* What is not one of our words: where those are listed, and then the reason. */
+static int
+refuse(const char *subcommand, const struct err *err)
+{
+	fprintf(stderr, "rttlink: try: rttlink %s%s--help\n", subcommand,
+		*subcommand ? " " : "");
+	return rttlink_fail(EXIT_USAGE, err);
+}
+
 /* Results that did not get out are no success. */
 static int
 flush_results(int status)
@@ -126,12 +135,12 @@ main(int argc, char **argv)
 	}
 	subcommand = find_subcommand(argv[1], &err);
 	if (!subcommand)
-		return rttlink_fail(EXIT_USAGE, &err);
+		return refuse("", &err);
 	args = alloc_zero(1, subcommand->args_size);
 
 	/* Do it. */
 	if (parse(subcommand, argc - 1, argv + 1, args, &err) < 0)
-		status = rttlink_fail(EXIT_USAGE, &err);
+		status = refuse(subcommand->name, &err);
 	else if (args->help)
 		status = help(subcommand);
 	else

@@ -68,6 +68,7 @@ corrupt: 100%' --verbose -- ping -c 2 -i 0.02 -W 0.1 -q 198.18.0.2 >"$tmp/out" 2
 check "--verbose: why nothing arrived" grep -q '^rttlink: up 2 packets, .*, 2 corrupted$' "$tmp/err"
 "${run[@]}" "$tmp/wan50.yaml" ping -c 1 127.0.0.1 >"$tmp/out" 2>"$tmp/err"
 equal "without --: exits 2" $? 2
+equal "and says where to look first" "$(head -n 1 "$tmp/err")" 'rttlink: try: rttlink run --help'
 check "and it is said where a command stands" grep -q "behind which the command stands: unknown option '-c'" "$tmp/err"
 equal "the link is the only way out" \
 	"$("${wan20[@]}" ip -o link show | sed 's/^[0-9]*: \([a-z0-9]*\).*/\1/' | tr '\n' ' ')" "lo link0 "
