@@ -86,10 +86,7 @@ backlog_open(struct backlog_client *client, struct err *err)
 	client->backlog = numbers[1];
 	client->somaxconn = numbers[2];
 	client->peer = client->call->addr;
-	if (addr_family(&client->peer) == AF_INET6)
-		client->peer.sock.v6.sin6_port = htons((uint16_t)client->place);
-	else
-		client->peer.sock.v4.sin_port = htons((uint16_t)client->place);
+	addr_set_port(&client->peer, (uint16_t)client->place);
 	return 0;
 }
 

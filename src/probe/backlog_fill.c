@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <linux/tcp.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "net/tcp.h"
 #include "net/tcp_option.h"
 #include "probe/queue.h"
@@ -126,9 +126,8 @@ local_next(struct fill *fill, struct err *err)
 	if (blocked.fd < 0)
 		return -1;
 	setsockopt(blocked.fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	errno = pthread_create(&thread, NULL, connect_blocked, &blocked);
-	if (errno)
-		return err_sys(err, "start a thread");
+	if (thread_start(&thread, connect_blocked, &blocked, err) < 0)
+		return -1;
 	clock_sleep_until(clock_now() + fill->client->options->hold);
 	status = ask_drain(fill, err);
 	pthread_join(thread, NULL);

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/thread.h"
 #include "net/dns.h"
 #include "net/udp.h"
 
@@ -298,18 +297,8 @@ run_thread(void *data)
 int
 cache_start(struct cache *cache, struct err *err)
 {
-	sigset_t all, before;
-	int error;
-
-	/* The deadline's signal is the caller's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&cache->thread, NULL, run_thread, cache);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error) {
-		errno = error;
-		return err_sys(err, "start the cache");
-	}
+	if (thread_start(&cache->thread, run_thread, cache, err) < 0)
+		return err_prefix(err, "the cache");
 	cache->threaded = true;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* What both halves of every probe do: announce, pin, print samples. */
 #include "probe/probe.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 
 void
@@ -18,6 +19,14 @@ probe_samples(const char *name, const int64_t *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		record_sample(stdout, name, RECORD_NS, values[i]);
+}
+
+int
+probe_not_listening(const struct probe_call *call)
+{
+	bool no_address = errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT;
+
+	return no_address && addr_family(&call->addr) == AF_INET6 ? PROBE_UNSUPPORTED : -1;
 }
 
 void

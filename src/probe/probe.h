@@ -65,6 +65,10 @@ void probe_ready(const struct addr *bound);
 /* `sample NAME ns VALUE` for each of `count` values. */
 void probe_samples(const char *name, const int64_t *values, size_t count);
 
+/* What to return when listening at call->addr failed, as errno says: PROBE_UNSUPPORTED where it
+ * is an IPv6 address and this machine has none, else -1. */
+int probe_not_listening(const struct probe_call *call);
+
 /* Let this half have as many files open as the machine allows it. */
 void probe_raise_files(void);
 

@@ -7,7 +7,6 @@
 #include <linux/tcp.h>
 #include <linux/unix_diag.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "net/netstat.h"
 #include "net/sysctl.h"
 #include "net/tcp.h"
@@ -65,10 +65,7 @@ listen_tcp(struct queue *queue, const struct addr *near, int backlog, struct err
 	struct addr any_port = *near, bound;
 	struct tcp_info info;
 
-	if (addr_family(near) == AF_INET6)
-		any_port.sock.v6.sin6_port = 0;
-	else
-		any_port.sock.v4.sin_port = 0;
+	addr_set_port(&any_port, 0);
 	queue->fd = tcp_listen(&any_port, backlog, &bound, err);
 	/* Of a listener these fields say: the limit of its queue, the length of its queue. */
 	if (queue->fd < 0 || tcp_read_info(queue->fd, &info, err) < 0)
@@ -241,19 +238,12 @@ pace(void *context)
 int
 queue_pace(struct queue *queue, int64_t every_ns, struct err *err)
 {
-	sigset_t all, before;
-
 	queue->every_ns = every_ns;
 	queue->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (queue->stop_fd < 0)
 		return err_sys(err, "eventfd");
-	/* The deadline's signal is for the main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno = pthread_create(&queue->thread, NULL, pace, queue);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (errno)
-		return err_sys(err, "start a thread");
+	if (thread_start(&queue->thread, pace, queue, err) < 0)
+		return -1;
 	queue->pacing = true;
 	return 0;
 }

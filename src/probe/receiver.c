@@ -7,13 +7,13 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "net/tcp.h"
 #include "net/traffic.h"
 #include "net/udp.h"
@@ -430,15 +430,10 @@ serve_client(void *data)
 static int
 start_thread(struct session *session, struct err *err)
 {
-	sigset_t all, before;
 	pthread_t thread;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	errno = pthread_create(&thread, NULL, serve_client, session);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (errno)
-		return err_sys(err, "start a thread for a client");
+	if (thread_start(&thread, serve_client, session, err) < 0)
+		return err_prefix(err, "a client");
 	pthread_detach(thread);
 	return 0;
 }
@@ -506,11 +501,8 @@ receiver_run(const struct receiver_setting *setting, const struct probe_call *ca
 	struct addr bound;
 	int status, listener = tcp_listen(&call->addr, BACKLOG, &bound, err);
 
-	if (listener < 0 && addr_family(&call->addr) == AF_INET6 &&
-		(errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT))
-		return PROBE_UNSUPPORTED;
 	if (listener < 0)
-		return -1;
+		return probe_not_listening(call);
 	receiver.setting = *setting;
 	receiver.deadline_ns = call->deadline_ns;
 	status = check_kernel(setting, call->addr, err);

@@ -292,12 +292,8 @@ server_run(struct server *server, const struct probe_call *call, struct err *err
 {
 	int status;
 
-	if (listen_on(server, &call->addr, err) < 0) {
-		bool no_family = errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT;
-
-		return no_family && addr_family(&call->addr) == AF_INET6 ? PROBE_UNSUPPORTED
-									 : -1;
-	}
+	if (listen_on(server, &call->addr, err) < 0)
+		return probe_not_listening(call);
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (server->epoll_fd < 0 ||
 		watch_own(server, server->listen_fd, &server->listen_fd) < 0 ||

@@ -239,12 +239,8 @@ static int
 listen_on(struct sink *sink, const struct probe_call *call, struct addr *bound, struct err *err)
 {
 	sink->listen_fd = tcp_listen(&call->addr, BACKLOG, bound, err);
-	if (sink->listen_fd < 0) {
-		bool no_family = errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT;
-
-		return no_family && addr_family(&call->addr) == AF_INET6 ? PROBE_UNSUPPORTED
-									 : -1;
-	}
+	if (sink->listen_fd < 0)
+		return probe_not_listening(call);
 	if (!sink->rcvbuf ||
 		sockbuf_set(sink->listen_fd, SOCKBUF_RECEIVE, sink->rcvbuf, err) == 0)
 		return 0;

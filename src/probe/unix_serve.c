@@ -5,13 +5,13 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "net/tcp.h"
 #include "probe/channel.h"
 
@@ -143,12 +143,11 @@ open_session(int fd, struct err *err)
 		return status < 0 ? -1 : 0;
 	}
 	session->buffer = alloc_zero(1, (size_t)serving.options.size);
-	errno = pthread_create(&thread, NULL, session_main, session);
-	if (errno == 0) {
+	if (thread_start(&thread, session_main, session, err) == 0) {
 		pthread_detach(thread);
 		return 0;
 	}
-	err_sys(err, "a thread for a connection");
+	err_prefix(err, "a connection");
 	channel_close(&session->channel);
 	free(session->buffer);
 	free(session);
@@ -239,12 +238,8 @@ unix_serve(const struct probe_call *call, struct err *err)
 	if (!local_path_takes(&serving.path, options->size, err))
 		return PROBE_UNSUPPORTED;
 	tcp = tcp_listen(&call->addr, BACKLOG, &bound, err);
-	if (tcp < 0) {
-		bool no_family = errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT;
-
-		return no_family && addr_family(&call->addr) == AF_INET6 ? PROBE_UNSUPPORTED
-									 : -1;
-	}
+	if (tcp < 0)
+		return probe_not_listening(call);
 	probe_raise_files();
 	status = serve_on(call, tcp, &bound, err);
 	close(tcp);

@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "stat/record.h"
 
 #define SETTLE_NS (2 * NS_PER_S)
@@ -135,8 +135,6 @@ int
 watch_start(struct watch *watch, const struct addr *server, struct err *err)
 {
 	pthread_condattr_t attr;
-	sigset_t all, before;
-	int error;
 
 	watch->server = *server;
 	watch->start_ns = watch->open_ns = clock_now();
@@ -147,15 +145,8 @@ watch_start(struct watch *watch, const struct addr *server, struct err *err)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&watch->wake, &attr);
 	pthread_condattr_destroy(&attr);
-	/* The deadline's signal is the caller's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&watch->thread, NULL, watch_thread, watch);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (error) {
-		errno = error;
-		return err_sys(err, "start to watch the sockets");
-	}
+	if (thread_start(&watch->thread, watch_thread, watch, err) < 0)
+		return err_prefix(err, "watch the sockets");
 	watch->started = true;
 	return 0;
 }

@@ -159,6 +159,19 @@ fi
 
 # ---- the contract ----
 
+# A machine without IPv6 cannot do it, which is not a failure of the probe's.
+without_ipv6() {
+	unshare -rn sh -c 'ip link set lo up; echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6; exec timeout 5 "$@"' sh "$@"
+}
+if without_ipv6 true 2>/dev/null; then
+	for probe in "$BIN"/probe-*; do
+		without_ipv6 "$probe" serve --listen '[::1]:0' >"$tmp/out" 2>"$tmp/log"
+		equal "$(basename "$probe"): without IPv6" "$? $(tail -n 1 "$tmp/log" | grep -c 'listen on \[::1\]:0')" '77 1'
+	done
+else
+	skip 'without IPv6' 'user namespaces are not allowed'
+fi
+
 for probe in "$handshake" "$keepalive" "$BIN/probe-pool"; do
 	name=$(basename "$probe")
 	check "$name --help" "$probe" --help
