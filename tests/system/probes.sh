@@ -166,11 +166,16 @@ without_ipv6() {
 if without_ipv6 true 2>/dev/null; then
 	for probe in "$BIN"/probe-*; do
 		without_ipv6 "$probe" serve --listen '[::1]:0' >"$tmp/out" 2>"$tmp/log"
-		equal "$(basename "$probe"): without IPv6" "$? $(tail -n 1 "$tmp/log" | grep -c 'listen on \[::1\]:0')" '77 1'
+		status=$?
+		equal "$(basename "$probe"): without IPv6" "$status $(tail -n 1 "$tmp/log" | grep -c 'listen on \[::1\]:0')" '77 1'
 	done
 else
 	skip 'without IPv6' 'user namespaces are not allowed'
 fi
+start "$handshake" '[::1]:0'
+timeout 5 "$handshake" serve --listen "$addr" >"$tmp/out" 2>"$tmp/log"
+equal 'an IPv6 port in use is another matter' "$? $(tail -n 1 "$tmp/log" | grep -c 'in use')" '1 1'
+stop_server
 
 for probe in "$handshake" "$keepalive" "$BIN/probe-pool"; do
 	name=$(basename "$probe")
