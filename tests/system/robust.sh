@@ -149,9 +149,15 @@ done
 # An interrupted run goes on where it was: finished turns are kept as they are, the order too.
 find "$tmp/TERM/latest/cells" -name outcome.txt -exec md5sum {} + >"$tmp/before"
 jq -c .order "$tmp/TERM/latest/manifest.json" >"$tmp/order"
+find "$tmp/TERM/latest/cells" -mindepth 5 -maxdepth 5 -type d ! -exec test -e {}/outcome.txt \; -print >"$tmp/unfinished"
+check 'resume: there is a turn that was interrupted' test -s "$tmp/unfinished"
+while IFS= read -r folder; do
+	echo 'last words of the interrupted try' | tee "$folder/client.log" >"$folder/agent.log"
+done <"$tmp/unfinished"
 "$BIN/rttmatrix" run --resume "$tmp/TERM/latest" --quiet >"$tmp/summary" 2>"$tmp/err"
 equal 'resume: exits 0' $? 0
 check 'resume: finished turns were not touched' md5sum --quiet -c "$tmp/before"
+equal 'resume: logs are of the try that counts' "$(grep -rl 'interrupted try' "$tmp/TERM/latest/cells")" ''
 equal 'resume: every turn has an outcome' \
 	"$(find "$tmp/TERM/latest/cells" -name outcome.txt -not -path '*discarded*' | wc -l)" 6
 equal 'resume: the same order' "$(jq -c .order "$tmp/TERM/latest/manifest.json")" "$(cat "$tmp/order")"
