@@ -155,7 +155,7 @@ while IFS= read -r folder; do
 	echo 'last words of the interrupted try' | tee "$folder/client.log" >"$folder/agent.log"
 done <"$tmp/unfinished"
 "$BIN/rttmatrix" run --resume "$tmp/TERM/latest" --quiet >"$tmp/summary" 2>"$tmp/err"
-equal 'resume: exits 0' $? 0
+equal 'resume: exits 0' "$(but_for_links $? "$tmp/TERM/latest/matrix.csv")" 0
 check 'resume: finished turns were not touched' md5sum --quiet -c "$tmp/before"
 equal 'resume: logs are of the try that counts' "$(grep -rl 'interrupted try' "$tmp/TERM/latest/cells")" ''
 equal 'resume: every turn has an outcome' \
@@ -188,7 +188,7 @@ wait "$runner"
 equal 'a trace: the run is interrupted' $? 130
 printf '60000\n' >"$tmp/netem/recorded"
 "$BIN/rttmatrix" run --resume "$tmp/trace/latest" --quiet >"$tmp/summary" 2>"$tmp/err"
-equal 'a trace: resume exits 0' $? 0
+equal 'a trace: resume exits 0' "$(but_for_links $? "$tmp/trace/latest/matrix.csv")" 0
 printf 'schema: 1\nrtt: 30ms\ntrace: %s/netem/recorded\n' "$tmp" >"$tmp/netem/far.yaml"
 "$BIN/rttmatrix" check "$tmp/long.yaml" >/dev/null 2>"$tmp/err"
 equal 'a trace from elsewhere exits 2' $? 2
