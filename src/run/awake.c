@@ -6,6 +6,7 @@
 #include "run/awake.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
@@ -20,6 +21,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/proc.h"
+#include "run/wake.h"
 
 static const char *const names[] = {
 	[AWAKE_AUTO] = "auto",
@@ -72,9 +74,40 @@ awake_wanted(const struct matrix *matrix, const struct cell *cell, enum awake_me
 {
 	enum awake_setting setting = cell->awake == AWAKE_AUTO ? matrix->awake : cell->awake;
 
-	if (setting == AWAKE_AUTO)
-		return !cell->profile->loopback && means == AWAKE_BY_DEVICE;
-	return setting == AWAKE_ON;
+	if (setting != AWAKE_AUTO || cell->profile->loopback)
+		return setting == AWAKE_ON;
+	if (means == AWAKE_BY_LOOPS_NEEDED)
+		return profile_rtt_ns(cell->profile) <= AWAKE_SHORT_NS;
+	return means == AWAKE_BY_DEVICE;
+}
+
+/* Is there a cell that only runs with loops where short links need them? */
+static bool
+has_short_links(const struct matrix *matrix)
+{
+	for (size_t i = 0; i < matrix->cell_count; i++)
+		if (awake_wanted(matrix, &matrix->cells[i], AWAKE_BY_LOOPS_NEEDED) !=
+			awake_wanted(matrix, &matrix->cells[i], AWAKE_BY_LOOPS))
+			return true;
+	return false;
+}
+
+enum awake_means
+awake_look(const struct matrix *matrix, struct err *why)
+{
+	enum awake_means means = awake_find();
+	struct wake wake;
+
+	if (means == AWAKE_BY_DEVICE || !has_short_links(matrix))
+		return means;
+	if (wake_measure(&wake, NULL) < 0 || !wake_steps(&wake))
+		return means;
+	err_set(why,
+		"cores kept awake over links of up to 2 ms: an idle one takes %" PRId64
+		" us to wake after %d us, %" PRId64 " us after %d us",
+		wake.soon_ns / NS_PER_US, (int)(WAKE_SOON_NS / NS_PER_US),
+		wake.late_ns / NS_PER_US, (int)(WAKE_LATE_NS / NS_PER_US));
+	return AWAKE_BY_LOOPS_NEEDED;
 }
 
 bool

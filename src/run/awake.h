@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "run/matrix.h"
 
@@ -17,7 +18,12 @@
 enum awake_means {
 	AWAKE_BY_DEVICE, /* PM QoS: the kernel enters no idle state that takes time to leave */
 	AWAKE_BY_LOOPS,  /* on each core a busy loop that gives way to everything else */
+	/* The same, on a machine where a short link cannot do without: see wake_steps(). */
+	AWAKE_BY_LOOPS_NEEDED,
 };
+
+/* A short link, by its round trip. */
+#define AWAKE_SHORT_NS (2 * NS_PER_MS)
 
 /* Zero-initialise; release with awake_end(). */
 struct awake {
@@ -35,10 +41,15 @@ const char *awake_setting_name(enum awake_setting setting);
  * virtual machine: there the host puts the core to sleep, which the device does not prevent. */
 enum awake_means awake_find(void);
 
+/* The same, for these cells: where `auto` has to decide on a short link it is measured whether
+ * that needs the loops (see wake.h); then *why says so, else it is left alone. */
+enum awake_means awake_look(const struct matrix *matrix, struct err *why);
+
 /* Is the cell to run with the cores awake? As it says itself, or else as the matrix does.
  * `auto` is yes over a link where the device does it, which costs nothing: there a core that
  * sleeps only makes the link late. On loopback it would change what `wait=block` measures, and
- * the loops take power and a core's other thread: they only run when asked for. */
+ * the loops take power and a core's other thread: they only run when asked for, or over a short
+ * link that needs them. */
 bool awake_wanted(const struct matrix *matrix, const struct cell *cell, enum awake_means means);
 
 /* Does any cell of the matrix want it? */

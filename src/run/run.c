@@ -366,8 +366,11 @@ run_execute(
 	mark_set();
 	if (choose(input, options, &progress, &runtime, err)) {
 		char about[UNITS_TEXT_SIZE];
+		struct err why = {""};
 
-		setup.awake = awake_find();
+		setup.awake = awake_look(&input->matrix, &why);
+		if (*why.text)
+			progress_note(&progress, "%s", why.text);
 		schedule_make(&input->matrix, jobs_of(&input->matrix, options, runtime.kind),
 			&schedule);
 		schedule.turn_ns = runtime.kind->turn_ns;

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/units.h"
 #include "run/tally.h"
+#include "stat/quantile.h"
 #include "stat/record.h"
 
 #define ECHO_BYTES 100 /* an echo on the wire, with its headers */
@@ -84,14 +85,6 @@ verdict_tolerance_ns(const struct profile *profile)
 	return tolerance;
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* The values of one metric. */
 struct values {
 	const char *name;
@@ -121,10 +114,8 @@ median_of(const struct buf *output, const char *name)
 	int64_t median = 0;
 
 	record_each(buf_text(output), output->len, take_value, &values, NULL);
-	if (values.count) {
-		qsort(values.items, values.count, sizeof(*values.items), compare);
-		median = values.items[(values.count - 1) / 2];
-	}
+	if (values.count)
+		median = stat_middle(values.items, values.count);
 	free(values.items);
 	return median;
 }

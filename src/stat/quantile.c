@@ -2,6 +2,7 @@
 #include "stat/quantile.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define WHOLE 1000u /* permille */
 
@@ -13,6 +14,21 @@ stat_quantile(const int64_t *values, size_t count, unsigned permille)
 	if (rank == 0 || count * (WHOLE - permille) < WHOLE)
 		return (struct stat_optional){0};
 	return (struct stat_optional){true, values[rank - 1]};
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int64_t
+stat_middle(int64_t *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare);
+	return values[(count - 1) / 2];
 }
 
 /* Quotients and remainders are summed apart, because the sum of all values may not fit. */

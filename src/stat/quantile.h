@@ -17,6 +17,9 @@ struct stat_optional {
  * p90 10, p99 100, p99.9 1000. */
 struct stat_optional stat_quantile(const int64_t *values, size_t count, unsigned permille);
 
+/* The middle value, of an even count the lower one; there must be one. Sorts `values`. */
+int64_t stat_middle(int64_t *values, size_t count);
+
 /* Exact, rounded half up; not known of no values. The values must not be negative. */
 struct stat_optional stat_mean(const int64_t *values, size_t count);
 

@@ -149,7 +149,15 @@ test_awake(void)
 			setting == AWAKE_ON);
 		CHECK_INT(awake_wanted(&matrix, &matrix.cells[5], AWAKE_BY_DEVICE),
 			setting != AWAKE_OFF);
+		/* Over 0.5 ms; not on loopback. */
+		CHECK_INT(awake_wanted(&matrix, &matrix.cells[4], AWAKE_BY_LOOPS_NEEDED),
+			setting == AWAKE_ON);
+		CHECK_INT(awake_wanted(&matrix, &matrix.cells[5], AWAKE_BY_LOOPS_NEEDED),
+			setting != AWAKE_OFF);
 	}
+	matrix_free(&matrix);
+	CHECK_TEXT(parse_cells("  - {probe: tcp, profiles: [wan50]}\n", &matrix), "read");
+	CU_ASSERT(!awake_wanted(&matrix, &matrix.cells[0], AWAKE_BY_LOOPS_NEEDED));
 	matrix_free(&matrix);
 	check_cells(rows, COUNT(rows));
 	CHECK_TEXT(
