@@ -61,11 +61,12 @@ kill_link() {
 inside() {
 	folder=$1
 	local status
-	# On a busy machine links are out of tolerance, which says nothing about netem: at most three times.
+	# On a busy machine links are out of tolerance, and its one core takes longer than is expected, which says
+	# nothing about netem: at most three times.
 	for _ in 1 2 3; do
 		run_matrix netem "$folder/netem.yaml" --link netem
 		status=$?
-		[[ $status -eq 1 && $(rows "$folder/netem/latest" status) == *invalid_link* ]] || break
+		[[ $status -eq 3 || ($status -eq 1 && $(rows "$folder/netem/latest" status) == *invalid_link*) ]] || break
 	done
 	equal "netem: exit status" $status 0
 	broken qdisc-gone 'round trip is\|netem is gone' delete_qdisc
