@@ -49,7 +49,7 @@ enum awake_means awake_look(const struct matrix *matrix, struct err *why);
  * `auto` is yes over a link where the device does it, which costs nothing: there a core that
  * sleeps only makes the link late. On loopback it would change what `wait=block` measures, and
  * the loops take power and a core's other thread: they only run when asked for, or over a short
- * link that needs them. */
+ * link that needs them, and not beside containers, from which they take half of a core. */
 bool awake_wanted(const struct matrix *matrix, const struct cell *cell, enum awake_means means);
 
 /* Does any cell of the matrix want it? */

@@ -368,7 +368,11 @@ run_execute(
 		char about[UNITS_TEXT_SIZE];
 		struct err why = {""};
 
-		setup.awake = awake_look(&input->matrix, &why);
+		/* Containers are groups of their own: loops outside would take half of a core
+		 * from them, whatever their priority. */
+		setup.awake = runtime.kind == &runtime_docker
+				      ? awake_find()
+				      : awake_look(&input->matrix, &why);
 		if (*why.text)
 			progress_note(&progress, "%s", why.text);
 		schedule_make(&input->matrix, jobs_of(&input->matrix, options, runtime.kind),

@@ -13,8 +13,16 @@ if ! timeout 20 "$DOCKER" version >"$tmp/version" 2>&1; then
 fi
 check 'images' "$TOP/docker/build-images"
 
+# One repeat in docker, where it takes five times as long.
 for runtime in netns docker; do
-	timeout 700 "$BIN/rttmatrix" run "$TOP/matrix/default.yaml" --runtime $runtime --repeats 2 --quiet \
+	how=(--repeats 1)
+	if [ $runtime = netns ]; then
+		how=(--repeats 2)
+	elif ! grep -q '"done": "off"' "$tmp/netns/latest/manifest.json"; then
+		# A machine that cannot have a link of 0.5 ms without loops, which would disturb containers.
+		how+=(--exclude '*/lan/*')
+	fi
+	timeout 700 "$BIN/rttmatrix" run "$TOP/matrix/default.yaml" --runtime $runtime "${how[@]}" --quiet \
 		--output "$tmp/$runtime" >"$tmp/summary" 2>"$tmp/log"
 	status=$?
 	# A machine that is too busy for some links says nothing about the runtime.
@@ -28,8 +36,8 @@ done
 "$BIN/rttmatrix" compare --csv "$tmp/netns/latest" "$tmp/docker/latest" >"$tmp/compared.csv"
 
 # Counts that the matrix states as one number are fixed by a protocol and the cell's parameters. The
-# others may be the scheduler's, the kernel's timers' or the losses', and that two repeats agree does
-# not show that they are not: of those nearly all must agree, and which do not is printed.
+# others may be the scheduler's, the kernel's timers' or the losses', and that repeats agree does not
+# show that they are not: of those nearly all must agree, and which do not is printed.
 python3 - "$tmp/compared.csv" "$tmp"/{netns,docker}/latest/matrix.csv <<'EOF'
 import csv, json, sys
 compared, *runs = sys.argv[1:]
@@ -37,18 +45,19 @@ stated, ranges = set(), set()
 for cell in json.load(open(runs[0].replace("matrix.csv", "manifest.json")))["cells"]:
     for e in cell["expect"]:
         (stated if e["kind"] == "equals" else ranges).add((cell["id"], e["metric"]))
-steady, p50, fewest, rtt = {}, {}, {}, {"lan": 0.5e6, "wan50": 50e6}
+steady, p50, fewest, least, rtt = {}, {}, {}, {}, {"lan": 0.5e6, "wan50": 50e6}
 for run in runs:
     for row in csv.DictReader(open(run)):
         key = (row["cell"], row["metric"])
         steady[key] = steady.get(key, True) and row["min"] == row["max"]
-        fewest[key] = min(fewest.get(key, 8), int(row["n"] or 0))
+        fewest[key] = min(fewest.get(key, 4), int(row["n"] or 0))
+        least[run, key] = row["min"]
         p50.setdefault(key, float(row["p50"] or row["min"] or 0))
 chance = {cell for cell, metric in ranges if metric == "connections"}
 def of_the_link(cell, metric, profile):
     if metric == "after_drain":  # a retransmission timer's, which began at any moment before
         return False
-    if fewest[cell, metric] < 8:  # one sample a repeat: the median is one of them
+    if fewest[cell, metric] < 4:  # one sample a repeat: the median is one of them
         return False
     if cell in chance:  # how many connections there are differs from repeat to repeat, and so do times
         return False
@@ -68,8 +77,9 @@ for row in csv.DictReader(open(compared)):
     key = (row["cell"], row["metric"])
     if row["unit"] == "count" and (key in stated or steady[key]):
         seen["stated count" if key in stated else "other count"] += 1
-        if row["p50_a"] != row["p50_b"]:
-            why = f'{row["p50_a"]} in netns, {row["p50_b"]} in docker'
+        a, b = (least[run, key] for run in runs)
+        if a != b:
+            why = f"{a} in netns, {b} in docker"
             if key in stated:
                 verdict(what, False, why)
             else:
@@ -80,9 +90,9 @@ for row in csv.DictReader(open(compared)):
         if not row["ratio"] or abs(float(row["ratio"]) - 1) > bounds[profile]:
             verdict(what, False, f'docker / netns is {row["ratio"] or "unknown"}')
 of = seen["other count"]
-verdict("counts not stated: 95% agree", moved <= 0.05 * of, f"{moved} of {of} moved")
-for name, least in (("stated count", 300), ("other count", 500), ("lan", 20), ("wan50", 60)):
-    verdict(f"compared: {name}", seen[name] >= least, f"only {seen[name]}")
+verdict("counts not stated: 90% agree", moved <= 0.1 * of, f"{moved} of {of} moved")
+for name, enough in (("stated count", 250), ("other count", 400), ("wan50", 60)):
+    verdict(f"compared: {name}", seen[name] >= enough, f"only {seen[name]}")
 EOF
 equal 'nothing is left' "$("$DOCKER" ps -aq --filter label=rttmatrix.run)$("$DOCKER" volume ls -q \
 	--filter label=rttmatrix.run)" ''
